@@ -33,7 +33,7 @@ from tests.readers.engines.needed_files import (
 )
 from tests.readers.engines.spark_streaming.cases import case_paths
 
-UNKNOWN_SERIALIZERS = {"flink1.18-sql-join", "flink1.3-operator-state"}
+OLD_FORM = "flink1.3-operator-state"
 DAMAGED = {
     "damaged-empty-commit": NO,
     "damaged-truncated-offset": NO,
@@ -84,7 +84,7 @@ def test_every_case_of_flink_is_answered(shared_data):
     counts = Counter()
     for root in flink_roots(shared_data):
         check = checked("flink", root)
-        assert check.answer == (NOT_KNOWN if root.parent.name in UNKNOWN_SERIALIZERS else YES), root
+        assert check.answer == (NOT_KNOWN if root.parent.name == OLD_FORM else YES), root
         counts.update(one.answer for one in check.checks)
     assert counts == documented("Flink")
 

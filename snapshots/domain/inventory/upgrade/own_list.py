@@ -11,6 +11,7 @@ from snapshots.domain.inventory.model import (
     LISTED,
     TIMERS,
     UNION,
+    UNKNOWN_KIND,
     CheckpointInventory,
     OperatorInventory,
     StateInventory,
@@ -45,17 +46,19 @@ def _operator(operator: OperatorInventory) -> dict[str, Any]:
         "name": operator.name,
         "parallelism": operator.parallelism,
         "maxParallelism": operator.max_parallelism,
-        "states": [
-            _state(state)
-            for state in operator.states
-            if state.name and state.kind in _SPELT and state.name != SOURCE_READER
-        ],
+        "states": [_state(state) for state in operator.states if state.name and _is_listed(state)],
         "timers": _timer_services(operator),
     }
     return {key: value for key, value in entry.items() if value is not None}
 
 
+def _is_listed(state: StateInventory) -> bool:
+    return state.kind in (*_SPELT, UNKNOWN_KIND) and state.name != SOURCE_READER
+
+
 def _state(state: StateInventory) -> dict[str, str]:
+    if state.kind == UNKNOWN_KIND:
+        return {"name": state.name or ""}
     entry = {"name": state.name or "", "kind": _SPELT[state.kind]}
     if state.type is None:
         return entry

@@ -14,6 +14,8 @@ from snapshots.domain.inventory.model import (
     RAW,
     TIMERS,
     UNION,
+    UNKNOWN_KIND,
+    UNNAMED,
     OperatorInventory,
     StateInventory,
 )
@@ -36,6 +38,17 @@ SOURCE_READER = "SourceReaderState"
 PYTHON = "python-state-"  # the names of PyFlink's states begin so in worker processes
 _OF_OPERATOR = (LISTED, UNION, BROADCAST)
 _FATES = {Fit.SAME: KEPT, Fit.MIGRATED: MIGRATED, Fit.REFUSED: STATE_REFUSED}
+
+_NEW = (
+    EMPTY,
+    "The savepoint has no state of this name in this operator: it begins empty, and Flink does "
+    "not say so.",
+)
+_MAYBE_NEW = (
+    STATE_NOT_KNOWN,
+    "The savepoint has states in this operator whose names are not known here. Whether this is "
+    "one of them is not known.",
+)
 
 
 def states_of(before: OperatorInventory, after: NewOperator) -> tuple[StateUpgrade, ...]:
@@ -60,14 +73,8 @@ def _states_of(before: OperatorInventory, after: NewOperator) -> Iterator[StateU
     names = {name for state in before.states for name in _names(state)}
     for new in (declared or {}).values():
         if new.name not in names:
-            yield StateUpgrade(
-                new.name,
-                new.kind,
-                EMPTY,
-                "The savepoint has no state of this name in this operator: it begins empty, and "
-                "Flink does not say so.",
-                type_after=new.type,
-            )
+            fate, why = _NEW if UNNAMED not in names else _MAYBE_NEW
+            yield StateUpgrade(new.name, new.kind, fate, why, type_after=new.type)
 
 
 def _names(state: StateInventory) -> tuple[str, ...]:
@@ -89,6 +96,16 @@ def _fate(
             KEPT,
             "The splits are bytes of the source's own serializer: the source gets them back, and "
             "must still be of the same class to read them.",
+        )
+    if state.kind == UNKNOWN_KIND:
+        return _state(
+            state,
+            STATE_NOT_KNOWN,
+            "These bytes belong to states whose description is not read here. Flink itself reads "
+            "it, and takes each state that the new operator registers."
+            if state.name == UNNAMED
+            else "The description of this state is not read here, so its kind and type cannot be "
+            "compared. Flink itself reads it.",
         )
     if state.kind == TIMERS and timers is not None:
         return _timers(state, timers)

@@ -111,6 +111,8 @@ class _Reader:
     def _columns(self, depth: int) -> tuple[Type, ...]:
         """Read the columns of a row of SQL; one that cannot be compared is a class."""
         columns: list[Type] = []
+        if self._takes(">"):
+            return ()  # the key of a stream that is not partitioned
         while not columns or self._takes(","):
             following = self.type(depth + 1) if self.left[-2:-1] in (["<"], ["{"]) else None
             columns.append(following or _column(self.left.pop()))

@@ -10,6 +10,7 @@ from snapshots.readers.engines.flink.handles import (
     EXCLUSIVE,
     INPUT,
     MODES,
+    NO_DATA,
     OUTPUT,
     SHARED,
     BackendFile,
@@ -75,12 +76,15 @@ class MetadataCursor(Cursor):
     def size(self) -> int:
         return self.natural(big=True, subject="A size of 0 or more")
 
-    def offsets(self, count: int | None = None) -> tuple[int, ...]:
-        """Read ``count`` i64 offsets; None stands for a stored count. Raises: Malformed."""
+    def offsets(self, count: int | None = None, least: int = 0) -> tuple[int, ...]:
+        """Read ``count`` i64 offsets from ``least`` on; None stands for a stored count.
+
+        Raises: Malformed.
+        """
         number = self.count(bytes_each=8) if count is None else count
         at = self.position
         offsets = struct.unpack(f">{number}q", self.take(8 * number))
-        if number and min(offsets) < 0:
+        if number and min(offsets) < least:
             raise Malformed("An offset is negative", at)
         return offsets
 
@@ -137,7 +141,7 @@ def _range(cursor: MetadataCursor) -> tuple[int, int]:
 
 def _key_groups(cursor: MetadataCursor, kind: int = 3) -> KeyGroups:
     first, count = _range(cursor)
-    offsets, inner = cursor.offsets(count), _required_stream(cursor)
+    offsets, inner = cursor.offsets(count, NO_DATA), _required_stream(cursor)
     return KeyGroups(first, offsets, inner, kind == 7, cursor.utf() if kind == 12 else None)
 
 

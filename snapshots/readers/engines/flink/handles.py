@@ -8,6 +8,7 @@ Source: Flink, MetadataV2V3SerializerBase and the classes named at each handle.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+NO_DATA = -1  # an offset; Flink calls it NO_OFFSET_SET
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 INPUT, OUTPUT = "input", "output"
 EXCLUSIVE, SHARED = "exclusive", "shared"
@@ -85,7 +86,8 @@ class KeyGroups:
 
     Attributes:
         first: the first key group.
-        offsets: the offset of each key group from the first one on.
+        offsets: the offset of each key group from the first one on; NO_DATA for a key group of a
+            raw stream for which nothing was written.
         savepoint: whether it is the savepoint form, which always has the full layout.
     """
 

@@ -11,7 +11,8 @@ from itertools import chain
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import OperatorState
 from snapshots.readers.engines.flink.types.composites import as_object
-from snapshots.readers.engines.flink.types.serializers import Serializer, StateMeta, read_meta_info
+from snapshots.readers.engines.flink.types.state_meta import StateMeta, read_meta_infos
+from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
 from snapshots.readers.formats.snappy import inflate_frames
@@ -92,7 +93,7 @@ def read_operator_state(
         return OperatorStateInventory(())
     cursor = Cursor(data)
     try:
-        compressed, metas = _frame(cursor)
+        compressed, metas = _frame(cursor, _first_offset(state, data))
     except Malformed as malformed:
         return _opaque(state, data, f"{malformed.what}.")
     return _decoded(state, data, cursor.position, compressed, metas)
@@ -114,19 +115,18 @@ def _without_values(state: OperatorState, reason: str) -> tuple[StateElements, .
     )
 
 
-def _frame(cursor: Cursor) -> tuple[bool, dict[str, StateMeta]]:
-    """Read what stands before the first element. Raises: Malformed."""
+def _frame(cursor: Cursor, end: int) -> tuple[bool, dict[str, StateMeta]]:
+    """Read what stands before the first element, at ``end``. Raises: Malformed."""
     version = cursor.i32()
     if version not in _VERSIONS:
         raise Malformed(f"Operator state of version {version} cannot be read", 0)
     compressed = version >= _COMPRESSION_SINCE and cursor.flag()
     metas = {}
-    for _list_states_then_broadcast_states in range(2):
+    for is_list in (True, False):  # then come the broadcast states
         at, count = cursor.position, cursor.i16()
         if count < 0:
             raise Malformed(f"{count} states are announced", at)
-        for _ in range(count):
-            meta = read_meta_info(cursor)
+        for meta in read_meta_infos(cursor, count, end, before_count=is_list):
             metas[meta.name] = meta
     return compressed, metas
 

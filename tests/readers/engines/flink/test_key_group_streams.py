@@ -98,24 +98,27 @@ def test_the_search_is_given_up_after_a_while():
     assert "Where an undecodable value ends could not be found." in state.notes.sentences
 
 
-def test_all_behind_an_unknown_state_of_a_key_group_is_unknown():
+def test_a_state_behind_one_of_an_unknown_class_is_found_again():
     own = write.state("own", write.UNKNOWN)
-    group = write.heap_group(0, (0, [entry("a", long(7))]), (1, [entry("a", ODD)]))
-    state, entries = read(write.meta(TOTALS, own), {0: group, 1: write.heap_group(1, (0, []))})
-    assert shown(entries)[0] == ("totals", 0, "a", 7)
-    assert entries[1].state == "own"
-    assert bytes(entries[1].raw_value) == entry("a", ODD)
-    assert [each.name for each in state.states] == ["totals", "own"]
-    assert "com.example.OwnSerializerSnapshot" in state.notes.sentences[0]
-    assert not state.notes.complete
+    group = write.heap_group(
+        0, (0, [entry("a", ODD)]), (1, [entry("a", long(7))]), (2, [entry("a", ODD)])
+    )
+    last = write.state("last", write.UNKNOWN)
+    state, entries = read(write.meta(own, TOTALS, last), {0: group, 1: write.heap_group(1)})
+    assert shown(entries)[1] == ("totals", 0, "a", 7)
+    assert [(each.state, each.key) for each in entries] == [
+        ("own", "a"), ("totals", "a"), ("last", "a"),
+    ]  # fmt: skip
+    assert "com.example.OwnSerializerSnapshot" in entries[0].value.reason
+    assert state.notes.sentences == []
+    assert state.notes.complete
 
 
-def test_an_unknown_type_of_keys_leaves_bytes():
+def test_an_unknown_type_of_keys_leaves_the_names_of_the_states_known():
     group = write.heap_group(5, (0, [entry("a", long(7))]))
     state, entries = read(write.meta(TOTALS, key=write.UNKNOWN), {5: group})
-    of_group, description = shown(entries)
-    assert of_group == (None, 5, "?", group[4:])
-    assert description[:3] == (None, None, "?")
+    assert [(each.state, each.key_group) for each in entries] == [("totals", 5)]
+    assert [each.name for each in state.states] == ["totals"]
     assert state.key is None
 
 

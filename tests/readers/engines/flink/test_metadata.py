@@ -210,7 +210,7 @@ def test_other_versions_are_refused(version):
             _an_operator(managed_keyed=h.KeyGroups(2**15, (1,), h.EmptySegment())),
             "are not possible",
         ),
-        (_an_operator(managed_keyed=h.KeyGroups(0, (-1,), h.EmptySegment())), "offset is negative"),
+        (_an_operator(managed_keyed=h.KeyGroups(0, (-2,), h.EmptySegment())), "offset is negative"),
         (_an_operator(coordinator=h.File("f", -1)), "A size of 0 or more"),
         (_an_operator(coordinator=h.File("f", 2**53 + 1)), "add up to more than any state"),
     ],
@@ -218,6 +218,12 @@ def test_other_versions_are_refused(version):
 def test_what_cannot_be_is_refused(operator, reason):
     with pytest.raises(Malformed, match=reason):
         read_metadata(write.metadata(6, [operator]))
+
+
+def test_a_key_group_without_data_has_the_offset_minus_one():
+    raw = h.KeyGroups(0, (-1, 4, -1), h.Inline("raw", b"abcdefgh"))
+    operator = _an_operator(managed_keyed=raw)
+    assert read_metadata(write.metadata(6, [operator])).operators == (operator,)
 
 
 def test_an_operator_is_described_only_once():

@@ -69,8 +69,9 @@ def test_an_unknown_serializer_leaves_names_sizes_and_bytes():
     (state,) = inventory.states
     assert [bytes(element.raw) for element in state.elements] == [b"ab", b"cde"]
     assert all(isinstance(element.value, Opaque) for element in state.elements)
-    assert "com.example.Unknown is unknown" in inventory.problem
-    assert sum(opaque.size for opaque in inventory.unread) == len(frame)
+    assert "com.example.Unknown is unknown" in state.elements[0].value.reason
+    assert inventory.unread == ()
+    assert inventory.problem is None
 
 
 @pytest.mark.parametrize(

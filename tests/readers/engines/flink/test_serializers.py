@@ -8,8 +8,8 @@ from snapshots.readers.engines.flink.types.serializers import (
     MOST_NESTED,
     UnknownSerializer,
     read_envelope,
-    read_meta_info,
 )
+from snapshots.readers.engines.flink.types.state_meta import read_meta_info
 from snapshots.readers.engines.flink.types.values import Undecodable
 from snapshots.readers.formats.cursor import Cursor, Malformed
 from tests.effort import examples

@@ -13,7 +13,7 @@ from json import dumps
 import orjson
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
-from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION
+from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION, UNNAMED
 from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import Stream
@@ -27,7 +27,6 @@ from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
-UNNAMED = "not known"  # a state whose name is not
 COORDINATOR_STATE = "coordinator"
 _OF_ONE_ENCODING = frozenset({"VALUE", "REDUCING", "AGGREGATING", TIMERS})
 _MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}

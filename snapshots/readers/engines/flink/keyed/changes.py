@@ -16,7 +16,7 @@ from snapshots.readers.engines.flink.handles import (
 )
 from snapshots.readers.engines.flink.keyed.entries import Limits, Notes
 from snapshots.readers.engines.flink.keyed.keyed_meta import StateType, state_type
-from snapshots.readers.engines.flink.types.serializers import read_meta_info
+from snapshots.readers.engines.flink.types.state_meta import read_meta_info
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.snappy import inflate_frames
@@ -117,6 +117,6 @@ def described_state(change: Change, key: Serializer) -> tuple[int, StateType]:
     if version != _META_VERSION:
         raise Malformed(f"Version {version} of a state's description is unknown", at)
     meta = read_meta_info(cursor)
-    if cursor.left < _LEAST_AFTER_META:
+    if not meta.open_end and cursor.left < _LEAST_AFTER_META:
         raise Malformed("The number of a state is expected", cursor.position)
     return Cursor(change.data, cursor.end - _NUMBER_AND_KIND).i16(), state_type(meta, key)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from snapshots.readers.engines.flink.files import Missing
+from snapshots.readers.engines.flink.types.values import Undecodable
 from snapshots.readers.formats.budget import Room
 from snapshots.readers.formats.cursor import Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
@@ -91,10 +92,15 @@ class Notes:
             _add(sentence, self.not_read)
 
     def lose(self, subject: str, malformed: Malformed) -> None:
-        """Say what cannot be read of a table, a key group or a file."""
+        """Say what cannot be read of a table, a key group or a file.
+
+        A type that is not decoded here says nothing about whether the bytes are whole.
+        """
         sentence = f"{subject}: {malformed.what}."
         self.complete = False
         _add(sentence, self.sentences)
+        if isinstance(malformed, Undecodable):
+            return
         _add(sentence, self.not_read if isinstance(malformed, NotReadHere) else self.damage)
 
     def miss(self, missing: Missing) -> None:

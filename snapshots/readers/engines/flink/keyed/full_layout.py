@@ -5,6 +5,7 @@ Source: Flink, FullSnapshotAsyncWriter, FullSnapshotRestoreOperation.
 
 from collections.abc import Callable, Iterator
 
+from snapshots.readers.engines.flink.handles import NO_DATA
 from snapshots.readers.engines.flink.keyed.entries import Entry, Limits, Notes, unread
 from snapshots.readers.engines.flink.keyed.key_group_parts import Part
 from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta
@@ -27,8 +28,8 @@ class FullLayout:
     def entries(self, parts: list[Part], read: Callable[[Part], memoryview]) -> Iterator[Entry]:
         """Yield the entries in the order of ``parts``; ``read`` returns the bytes of one."""
         for part in parts:
-            if not part.offset:
-                continue  # offset 0 marks an empty key group
+            if part.offset in (0, NO_DATA):
+                continue  # an empty key group
             rest: list[Entry] = []
             yield from entries(
                 self._pairs(part, read(part), rest), self._max_parallelism, self._limits

@@ -10,6 +10,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator
 
+from snapshots.readers.engines.flink.handles import NO_DATA
 from snapshots.readers.engines.flink.keyed.entries import TIMERS, Entry, Limits, Notes, unread
 from snapshots.readers.engines.flink.keyed.key_group_parts import Part
 from snapshots.readers.engines.flink.keyed.keyed_meta import KeyedMeta, StateType
@@ -40,7 +41,8 @@ class HeapLayout:
         """Yield the entries in the order of ``parts``; ``read`` returns the bytes of one."""
         self._learn_order(parts, read)
         for part in parts:
-            yield from self._part_entries(part, read(part))
+            if part.offset != NO_DATA:
+                yield from self._part_entries(part, read(part))
 
     def fits(self, part: Part, data: memoryview) -> bool:
         """Tell whether all states are there and decode exactly to the end."""
@@ -102,7 +104,9 @@ class HeapLayout:
         at, number = cursor.position, cursor.i16()
         if number in seen or not 0 <= number < len(self._meta.states):
             if self._meta.problem:
-                raise NotReadHere(f"State {number} is unknown ({self._meta.problem})", at)
+                is_damaged = self._meta.is_damaged
+                kind = NotReadHere if is_damaged else Undecodable
+                raise kind(f"State {number} is unknown ({self._meta.problem})", at)
             raise Malformed(f"State {number} is unknown", at)
         count = cursor.count()
         seen[number] = None
@@ -142,7 +146,9 @@ class HeapLayout:
         self._to_search -= len(data) // _COPIED_PER_SEARCHED
         end = self._search(start, data, seen, 0)
         if end is None and self._following(seen):
-            self._notes.say("Where an undecodable value ends could not be found.", complete=False)
+            self._notes.say(
+                "Where an undecodable value ends could not be found.", complete=False, is_whole=True
+            )
         return cursor.end if end is None else end
 
     def _search(self, start: int, data: bytes, seen: Seen, depth: int) -> int | None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import chain
 
-from snapshots.readers.engines.flink.handles import KeyGroups
+from snapshots.readers.engines.flink.handles import NO_DATA, KeyGroups
 from snapshots.readers.engines.flink.keyed.entries import Entry, Limits, Notes, unread
 from snapshots.readers.engines.flink.keyed.full_layout import FullLayout
 from snapshots.readers.engines.flink.keyed.heap_layout import HeapLayout
@@ -14,6 +14,11 @@ from snapshots.readers.formats.cursor import Cursor
 HEAP, FULL = "heap", "full"
 _NUMBER_BYTES = 4
 _LEAST_META = 5  # bytes: a version and a flag
+
+
+def _first_of(handle: KeyGroups, size: int) -> int | None:
+    """Return where the first key group with data begins, and with it the description ends."""
+    return min((offset for offset in handle.offsets if 0 < offset <= size), default=None)
 
 
 class KeyGroupStream:
@@ -28,9 +33,9 @@ class KeyGroupStream:
         notes: Notes,
     ) -> None:
         self._data = memoryview(data)
-        self.meta = read_keyed_meta(Cursor(self._data))
+        self.meta = read_keyed_meta(Cursor(self._data), _first_of(handle, len(self._data)))
         if self.meta.problem:
-            notes.say(self.meta.problem, complete=False)
+            notes.say(self.meta.problem, complete=False, is_whole=not self.meta.is_damaged)
         self._begin = self.meta.end or min(_LEAST_META, len(self._data))
         self._parts = key_group_parts(handle.first, handle.offsets, self._begin, len(self._data))
         self._heap = HeapLayout(self.meta, limits, notes)
@@ -66,11 +71,12 @@ class KeyGroupStream:
         Key group 0 alone can begin so in the full layout, too. Then the full layout is taken only
         if it alone can be read to the end.
         """
-        if not all(self._begins_with_number(part) for part in self._parts):
+        parts = [part for part in self._parts if part.offset != NO_DATA]
+        if not all(self._begins_with_number(part) for part in parts):
             return False
-        if [part.key_group for part in self._parts] != [0]:
+        if [part.key_group for part in parts] != [0]:
             return True
-        (part,) = self._parts
+        (part,) = parts
         data = self._read(part)
         return self._heap.fits(part, data) or not self._full.fits(part, data)
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from snapshots.readers.engines.flink.keyed.entries import KINDS, TIMERS, UNKNOWN
 from snapshots.readers.engines.flink.types.composites import ListSerializer, MapSerializer
-from snapshots.readers.engines.flink.types.serializers import (
+from snapshots.readers.engines.flink.types.serializers import UnknownSerializer, read_envelope
+from snapshots.readers.engines.flink.types.state_meta import (
     StateMeta,
-    read_envelope,
-    read_meta_info,
+    read_meta_infos,
+    skip_to_count,
 )
 from snapshots.readers.engines.flink.types.values import Serializer, Unreadable
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 
 _VERSION = 6
 _NOT_DESCRIBED = Unreadable("unknown", "The checkpoint does not say how this is written")
@@ -53,6 +54,8 @@ class KeyedMeta:
         compressed: none if it is unknown.
         end: the offset behind the description; None if it is unknown.
         problem: why the description could be read only in part, as a sentence.
+        is_damaged: whether the description contradicts itself, and is not of a form or class that
+            is not read here.
     """
 
     key: Serializer
@@ -60,6 +63,7 @@ class KeyedMeta:
     compressed: bool | None
     end: int | None
     problem: str | None = None
+    is_damaged: bool = False
 
 
 def no_meta(problem: str) -> KeyedMeta:
@@ -67,31 +71,56 @@ def no_meta(problem: str) -> KeyedMeta:
     return KeyedMeta(_NOT_DESCRIBED, (), None, None, problem)
 
 
-def read_keyed_meta(cursor: Cursor) -> KeyedMeta:
-    """Read a description. It raises nothing; damage is reported as ``problem``."""
+def read_keyed_meta(cursor: Cursor, end: int | None = None) -> KeyedMeta:
+    """Read a description. It raises nothing; damage is reported as ``problem``.
+
+    Args:
+        end: where the description ends; None if that is not known. It is used where the last
+            serializer is not known.
+    """
     key: Serializer = _NOT_DESCRIBED
     states: list[StateType] = []
     compressed = None
     try:
         at, version = cursor.position, cursor.i32()
         if version != _VERSION:
-            raise Malformed(f"Keyed state of version {version} cannot be read", at)
+            raise NotReadHere(f"Keyed state of version {version} cannot be read", at)
         compressed = cursor.flag()
-        key = read_envelope(cursor)
+        key = _read_key(cursor, end)
         at, count = cursor.position, cursor.i16()
         if count < 0:
             raise Malformed(f"{count} states are announced", at)
-        for _ in range(count):
-            start = cursor.position
-            try:
-                states.append(state_type(read_meta_info(cursor), key))
-            except Malformed:
-                name = Cursor(cursor.data, start, cursor.end).utf()
-                states.append(state_type(StateMeta(name, "KEY_VALUE", {}, {}), key))
-                raise
+        start = cursor.position
+        try:
+            for meta in read_meta_infos(cursor, count, end):
+                states.append(state_type(meta, key))
+                start = cursor.position
+        except Malformed:
+            if len(states) < count:
+                states += _named_state(cursor, start, key)
+            raise
     except Malformed as malformed:
-        return KeyedMeta(key, tuple(states), compressed, None, f"{malformed.what}.")
+        is_damaged = not isinstance(malformed, NotReadHere)
+        problem = f"{malformed.what}."
+        return KeyedMeta(key, tuple(states), compressed, None, problem, is_damaged)
     return KeyedMeta(key, tuple(states), compressed, cursor.position)
+
+
+def _read_key(cursor: Cursor, end: int | None) -> Serializer:
+    try:
+        return read_envelope(cursor)
+    except UnknownSerializer as unknown:
+        skip_to_count(cursor, end)
+        return unknown.so_far
+
+
+def _named_state(cursor: Cursor, start: int, key: Serializer) -> list[StateType]:
+    """Return the state whose description begins at ``start`` and cannot be read, by its name."""
+    try:
+        name = Cursor(cursor.data, start, cursor.end).utf()
+    except Malformed:
+        return []
+    return [state_type(StateMeta(name, "KEY_VALUE", {}, {}), key)]
 
 
 def state_type(meta: StateMeta, key: Serializer) -> StateType:

@@ -104,9 +104,9 @@ class _Reading:
             state.notes.miss(data)
             meta = no_meta(f"The description of the states is missing: {data.reason}")
         else:
-            meta = read_keyed_meta(Cursor(data))
+            meta = read_keyed_meta(Cursor(data), len(data))
         if meta.problem:
-            state.notes.say(meta.problem, complete=False)
+            state.notes.say(meta.problem, complete=False, is_whole=not meta.is_damaged)
         files = TableFiles(
             handle, meta, self._read, self._max_parallelism, self._limits, state.notes
         )

@@ -1,67 +1,51 @@
 """Read the descriptions of serializers in a checkpoint: the types of its states.
 
-A description has no length, so an unknown class makes all that follows unreadable. Only the fields
-and subclasses of a POJO have a length. Source: Flink, TypeSerializerSnapshot,
-CompositeTypeSerializerSnapshot, StateMetaInfoSnapshotReadersWriters.
+A description has no length, so that the end of an unknown class is not known. Only the fields and
+subclasses of a POJO have a length. Source: Flink, TypeSerializerSnapshot,
+CompositeTypeSerializerSnapshot.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-from snapshots.readers.engines.flink.types import composites, sql_rows
+from snapshots.readers.engines.flink.types import composites, operators, sql_rows
 from snapshots.readers.engines.flink.types.composites import EnumSerializer, PojoSerializer
-from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer, Simple, Unreadable
+from snapshots.readers.engines.flink.types.values import (
+    SIMPLE,
+    Serializer,
+    Simple,
+    Undecodable,
+    Unreadable,
+)
 from snapshots.readers.formats.cursor import Cursor, Malformed
 from snapshots.readers.formats.java import stream as java_stream
 
-BACKEND_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 MOST_NESTED = 40
 _OUTER_MAGIC, _NESTED_MAGIC, _MAP_MAGIC = 911108, 1333245, 0x4F2C69A3D70
 _FLINK = "org.apache.flink."
-_ENVELOPE_VERSION, _NESTED_VERSION = 2, 1
+ENVELOPE_VERSION, _NESTED_VERSION = 2, 1
+_MOST_COLUMNS = 100_000
 _MOST_DIGITS = 100  # more than any type of SQL can have
 
 
-class UnknownSerializer(Malformed):
-    """The class of a serializer is not known; ``class_name`` is as the checkpoint has it."""
+class UnknownSerializer(Undecodable):
+    """The class of a serializer is not known; ``class_name`` is as the checkpoint has it.
+
+    Attributes:
+        so_far: the outermost serializer as far as it is known; what is not known is Unreadable.
+    """
 
     def __init__(self, class_name: str, offset: int) -> None:
         super().__init__(f"The serializer {class_name[:200]} is unknown", offset)
         self.class_name = class_name
-
-
-@dataclass(frozen=True, slots=True)
-class StateMeta:
-    """The description of one state in a checkpoint.
-
-    Attributes:
-        backend_type: one of BACKEND_TYPES.
-        options: values by Flink's names of options, such as ``KEYED_STATE_TYPE``.
-        serializers: serializers by Flink's names of roles, such as ``VALUE_SERIALIZER``.
-    """
-
-    name: str
-    backend_type: str
-    options: dict[str, str]
-    serializers: dict[str, Serializer]
-
-
-def read_meta_info(cursor: Cursor) -> StateMeta:
-    """Read name, kind and serializers of one state. Raises: Malformed, UnknownSerializer."""
-    name = cursor.utf()
-    at, backend_type = cursor.position, cursor.i32()
-    if not 0 <= backend_type < len(BACKEND_TYPES):
-        raise Malformed(f"{backend_type} is not a kind of state", at)
-    options = [(cursor.utf(), cursor.utf()) for _ in range(cursor.count(bytes_each=4))]
-    count = cursor.count(bytes_each=6)
-    serializers = [(cursor.utf(), read_envelope(cursor)) for _ in range(count)]
-    return StateMeta(name, BACKEND_TYPES[backend_type], dict(options), dict(serializers))
+        self.so_far: Serializer = Unreadable(
+            class_name.rpartition(".")[2][:100] or "unknown", self.what
+        )
 
 
 def read_envelope(cursor: Cursor) -> Serializer:
     """Read an envelope's version and a serializer. Raises: Malformed, UnknownSerializer."""
-    _expect(cursor, _ENVELOPE_VERSION, "The envelope of a serializer")
+    _expect(cursor, ENVELOPE_VERSION, "The envelope of a serializer")
     return read_snapshot(cursor)
 
 
@@ -88,11 +72,27 @@ def _expect(cursor: Cursor, number: int, subject: str) -> None:
         raise Malformed(f"{subject} begins with {actual} instead of {number}", at)
 
 
-def _nested(cursor: Cursor, depth: int) -> tuple[Serializer, ...]:
+def _nested(cursor: Cursor, depth: int) -> tuple[tuple[Serializer, ...], UnknownSerializer | None]:
+    """Return the parts, and the reason why they are not known from one part on."""
     _expect(cursor, _NESTED_MAGIC, "A list of serializers")
     _expect(cursor, _NESTED_VERSION, "A list of serializers")
     count = cursor.count(bytes_each=6)
-    return tuple(read_snapshot(cursor, depth + 1) for _ in range(count))
+    parts: list[Serializer] = []
+    for _ in range(count):
+        try:
+            parts.append(read_snapshot(cursor, depth + 1))
+        except UnknownSerializer as unknown:
+            behind = Unreadable("unknown", f"{unknown.what}, and this is described behind it")
+            return (*parts, unknown.so_far, *[behind] * (count - len(parts) - 1)), unknown
+    return tuple(parts), None
+
+
+def _whole(serializer: Serializer, unknown: UnknownSerializer | None) -> Serializer:
+    """Return a serializer whose parts are all known. Raises: UnknownSerializer."""
+    if unknown is not None:
+        unknown.so_far = serializer
+        raise unknown
+    return serializer
 
 
 def _simple(serializer: Serializer) -> _Read:
@@ -146,10 +146,10 @@ def _composite(
             _expect(cursor, _OUTER_MAGIC, "A composite serializer")
             version = cursor.i32()
         outer = read_outer(cursor, version)
-        at, parts = cursor.position, _nested(cursor, depth)
+        at, (parts, unknown) = cursor.position, _nested(cursor, depth)
         if len(parts) != count and not (parts and count is None):
             raise Malformed(f"The serializer cannot have {len(parts)} parts", at)
-        return build(outer, parts)
+        return _whole(build(outer, parts), unknown)
 
     return read
 
@@ -198,7 +198,7 @@ def _framed(frame: Cursor | None, depth: int) -> Serializer:
     try:
         serializer = read_snapshot(frame, depth + 1)
     except UnknownSerializer as unknown:
-        return Unreadable(unknown.class_name.rpartition(".")[2][:100], unknown.what)
+        return unknown.so_far
     except Malformed as error:
         return Unreadable("unknown", error.what)
     if frame.left:
@@ -227,8 +227,8 @@ def _ttl_aware(cursor: Cursor, version: int, depth: int) -> Serializer:
 
 def _row_data(cursor: Cursor, version: int, depth: int) -> Serializer:
     columns = tuple(_column(cursor) for _ in range(cursor.count(bytes_each=5)))
-    _nested(cursor, depth)
-    return sql_rows.RowDataSerializer(columns)
+    _, unknown = _nested(cursor, depth)
+    return _whole(sql_rows.RowDataSerializer(columns), unknown)
 
 
 def _column(cursor: Cursor) -> sql_rows.Column:
@@ -283,6 +283,55 @@ def _java_object(cursor: Cursor) -> object:
     return contents[0] if len(contents) == 1 else contents
 
 
+def _of_a_class(cursor: Cursor, version: int, depth: int) -> Serializer:
+    name = cursor.utf()
+    return Unreadable(name.rpartition(".")[2][:100], f"The class {name[:200]} wrote the value")
+
+
+def _of_a_value(cursor: Cursor, version: int, depth: int) -> Serializer:
+    name = cursor.utf()
+    _optional_map(cursor)
+    return Unreadable(name.rpartition(".")[2][:100], f"The class {name[:200]} wrote the value")
+
+
+def _has_null_mask(cursor: Cursor, version: int) -> bool:
+    return version == 2 or (version > 2 and cursor.flag())
+
+
+def _has_previous_time(cursor: Cursor, version: int) -> bool:
+    return version >= 2 and cursor.flag()
+
+
+def _data_type(cursor: Cursor, version: int) -> None:
+    java_stream.skip(cursor)
+    cursor.flag()  # whether the value is already in SQL's own form
+
+
+def _binary_row(cursor: Cursor, version: int, depth: int) -> Serializer:
+    at, arity = cursor.position, cursor.i32()
+    if not 0 <= arity <= _MOST_COLUMNS:
+        raise Malformed(f"A row cannot have {arity} columns", at)
+    return operators.BinaryRow(arity)
+
+
+def _sorted_map(cursor: Cursor, version: int, depth: int) -> Serializer:
+    java_stream.skip(cursor)  # the order of the keys
+    at, (parts, unknown) = cursor.position, _nested(cursor, depth)
+    if len(parts) != 2:
+        raise Malformed(f"A map cannot have {len(parts)} serializers", at)
+    return _whole(composites.MapSerializer(*parts), unknown)
+
+
+def _row_data_key(cursor: Cursor, version: int, depth: int) -> Serializer:
+    for _generated_class in range(2):  # that compares rows, and that hashes them
+        cursor.take(cursor.count())
+    return read_snapshot(cursor, depth + 1)
+
+
+def _fields(outer: str, *names: str) -> _Read:
+    return _composite(len(names), lambda _, parts: operators.FieldsSerializer(outer, names, parts))
+
+
 _SIMPLE = {
     "BooleanSerializer": "boolean",
     "ByteSerializer": "byte",
@@ -315,6 +364,27 @@ _SIMPLE = {
     "DoublePrimitiveArraySerializer": "doubles",
     "StringArraySerializer": "strings",
     "StringDataSerializer": "utf8",
+    "BooleanValueSerializer": "boolean",
+    "ByteValueSerializer": "byte",
+    "ShortValueSerializer": "short",
+    "IntValueSerializer": "int",
+    "LongValueSerializer": "long",
+    "FloatValueSerializer": "float",
+    "DoubleValueSerializer": "double",
+    "CharValueSerializer": "char",
+    "StringValueSerializer": "string",
+}
+_OF_OPERATORS = {
+    "BitmapSerializer$BitmapSerializerSnapshot": "bitmap",
+    "VariantSerializer$VariantSerializerSnapshot": "variant",
+    "VoidSerializer$VoidSerializerSnapshot": "null",
+    "NullValueSerializer$NullValueSerializerSnapshot": "null",
+    "NullSerializer$NullSerializerSnapshot": "null",
+    "Tuple0SerializerSnapshot": "tuple0",
+    "DeweyNumber$DeweyNumberSerializer$DeweyNumberSerializerSnapshot": "deweynumber",
+    "EventId$EventIdSerializer$EventIdSerializerSnapshot": "eventid",
+    "SortedLongSerializer$SortedLongSerializerSnapshot": "sortedlong",
+    "CountWindow$Serializer$CountWindowSerializerSnapshot": "countwindow",
 }
 
 _READ: dict[str, _Read] = {
@@ -356,7 +426,82 @@ _READ: dict[str, _Read] = {
     "KryoSerializerSnapshot": _kryo,
     "EnumSerializer$EnumSerializerSnapshot": _enum,
     "RowDataSerializer$RowDataSerializerSnapshot": _row_data,
-    "DecimalDataSerializer$DecimalDataSerializerSnapshot": _decimal_data,
+    "DecimalDataSerializer$DecimalSerializerSnapshot": _decimal_data,
+    **{name: _simple(operators.SIMPLE[type_]) for name, type_ in _OF_OPERATORS.items()},
+    "SetSerializerSnapshot": _composite(1, lambda _, parts: operators.SetSerializer(*parts)),
+    "ArrayListSerializerSnapshot": _composite(
+        1, lambda _, parts: composites.ListSerializer(*parts)
+    ),
+    "LinkedListSerializer$LinkedListSerializerSnapshot": _composite(
+        1, lambda nulls, parts: operators.LinkedListSerializer(parts[0], nulls), _has_null_mask
+    ),
+    "NullAwareMapSerializerSnapshot": _composite(
+        2, lambda _, parts: operators.NullAwareMapSerializer(*parts)
+    ),
+    "ListViewSerializerSnapshot": _composite(1, lambda _, parts: parts[0]),
+    "MapViewSerializerSnapshot": _composite(1, lambda _, parts: parts[0]),
+    "SingleThreadAccessCheckingTypeSerializer$SingleThreadAccessCheckingTypeSerializerSnapshot": (
+        _composite(1, lambda _, parts: parts[0])
+    ),
+    "ExternalSerializer$ExternalSerializerSnapshot": _composite(
+        1, lambda _, parts: parts[0], _data_type
+    ),
+    "RawValueDataSerializer$RawValueDataSerializerSnapshot": _composite(
+        1, lambda _, parts: operators.RawValueSerializer(*parts)
+    ),
+    "SortedMapSerializerSnapshot": _sorted_map,
+    "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _binary_row,
+    "RowDataKeySerializerSnapshot": _row_data_key,
+    "CopyableValueSerializer$CopyableValueSerializerSnapshot": _of_a_class,
+    "ValueSerializer$ValueSerializerSnapshot": _of_a_value,
+    "CoGroupedStreams$UnionSerializerSnapshot": _composite(
+        2, lambda _, parts: operators.UnionSerializer(*parts)
+    ),
+    "TwoPhaseCommitSinkFunction$StateSerializerSnapshot": _composite(
+        2, lambda _, parts: operators.TwoPhaseCommitStateSerializer(*parts)
+    ),
+    "StreamElementSerializer$StreamElementSerializerSnapshot": _composite(
+        1, lambda _, parts: operators.StreamElementSerializer(*parts)
+    ),
+    "IntervalJoinOperator$BufferEntrySerializerSnapshot": _composite(
+        1,
+        lambda _, parts: operators.FieldsSerializer(
+            "joined", ("hasBeenJoined", "element"), (SIMPLE["boolean"], *parts)
+        ),
+    ),
+    "LockableTypeSerializerSnapshot": _composite(
+        1,
+        lambda _, parts: operators.FieldsSerializer(
+            "lockable", ("refCounter", "element"), (SIMPLE["int"], *parts)
+        ),
+    ),
+    "NodeId$NodeIdSerializer$NodeIdSerializerSnapshot": _composite(
+        1, lambda _, parts: operators.NodeIdSerializer(*parts)
+    ),
+    "SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot": _fields(
+        "sharedbufferedge", "target", "version"
+    ),
+    "SharedBufferNodeSerializerSnapshotV2": _composite(
+        1, lambda _, parts: operators.SharedBufferNodeSerializer(*parts)
+    ),
+    "NFAStateSerializerSnapshot": _composite(
+        3,
+        lambda has_time, parts: operators.NfaStateSerializer(
+            parts[0], parts[1], parts[2], has_time
+        ),
+        _has_previous_time,
+    ),
+    "WindowKeySerializer$WindowKeySerializerSnapshot": _composite(
+        1,
+        lambda _, parts: operators.FieldsSerializer(
+            "windowkey", ("window", "key"), (SIMPLE["long"], *parts)
+        ),
+    ),
+    "MetaSqnInfoSerializer$MetaSqnInfoSerializerSnapshot": _fields("metasqn", "highSqn", "size"),
+    "RowSqnInfoSerializer$RowSqnInfoSerializerSnapshot": _fields("rowsqn", "firstSqn", "lastSqn"),
+    "NodeSerializer$NodeSerializerSnapshot": _fields(
+        "node", "row", "sqn", "prevSqn", "nextSqn", "nextSqnForRecord", "timestamp"
+    ),
     "TimestampDataSerializer$TimestampDataSerializerSnapshot": _timestamp_data,
     "ArrayDataSerializer$ArrayDataSerializerSnapshot": _java_objects(
         2, sql_rows.BytesData("arraydata")
