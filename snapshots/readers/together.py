@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -21,7 +22,7 @@ from snapshots.readers.formats.limits import Limits
 from snapshots.readers.formats.lines import chunks
 from snapshots.readers.logs.mapped.clocked import ClockLinesReader
 from snapshots.readers.logs.native import NativeReader
-from snapshots.readers.logs.shiviz.logs import MOST_TEXT, has_expressions
+from snapshots.readers.logs.shiviz.logs import has_expressions
 from snapshots.readers.logs.shiviz.reader import ShivizReader
 from snapshots.readers.logs.vector_timestamps import (
     VectorTimestampsReader,
@@ -35,7 +36,7 @@ _TEXT = (
     "A text log is read if a parser expression on its first line finds host, clock and event "
     "(docs/formats/vector-clocks.md)."
 )
-_MOST_FILES = 2_000  # that are looked at, whether they are logs
+_MOST_VECTORS = 100_000  # lines of a file with vector timestamps
 _MOST_NAMED = 5  # files in a sentence
 
 
@@ -81,8 +82,6 @@ def joined(
         raise refuse("empty", "The files of the package are empty.")
     if is_mapped:
         return _written(folder, names, target, limits, "as lines of one log, by the mapping")
-    if len(names) > _MOST_FILES:
-        raise _of_many(folder, names)
     vectors = _vectors(folder, names, limits)
     if vectors and foreign.named_in_folder(folder, names) is None:
         return _timestamps(vectors, target, folder, limits)
@@ -117,7 +116,7 @@ def _timestamps(names: Sequence[str], target: Path, folder: Path, limits: Limits
     """Write the vector timestamps of all nodes as one log. Raises: InputRefused."""
     parts: dict[str, int] = {}
     with target.open("wb") as log:
-        files = ((name, _lines(folder / name, limits)) for name in names)
+        files = {name: list(islice(_lines(folder / name, limits), _MOST_VECTORS)) for name in names}
         for number, (name, line) in enumerate(as_lines(files), 1):
             parts.setdefault(name, number)
             log.write(line)
@@ -176,15 +175,14 @@ def _written(
 
 def _whole(folder: Path, names: Sequence[str], limits: Limits) -> str | None:
     """Return the file that holds all lines of the others, as tools that merge logs write it."""
-    bounded = replace(limits, total_bytes=min(limits.total_bytes, MOST_TEXT))
     largest = max(names, key=lambda name: (folder / name).stat().st_size)
-    with suppress(InputRefused):  # what is too large for this is refused when it is read
-        lines = {hash(line.strip()) for line in _lines(folder / largest, bounded)}
-        others = (
-            line for name in names if name != largest for line in _lines(folder / name, bounded)
-        )
-        return largest if all(hash(line.strip()) in lines for line in others) else None
-    return None
+    lines = {hash(line.strip()) for line in _lines(folder / largest, limits)}
+    for name in names:
+        if name == largest:
+            continue
+        if any(hash(line.strip()) not in lines for line in _lines(folder / name, limits)):
+            return None
+    return largest
 
 
 def _is_header(line: bytes) -> bool:
@@ -250,17 +248,6 @@ def _merged(header: dict[str, object], own: Mapping[str, object], name: str) -> 
 def _items(header: Mapping[str, object], field: str) -> list[dict]:
     value = header.get(field)
     return [item for item in value if type(item) is dict] if isinstance(value, list) else []
-
-
-def _of_many(folder: Path, names: Sequence[str]) -> InputRefused:
-    """Return the refusal of more files than systems have processes."""
-    if named := foreign.named_in_folder(folder, names):
-        return refuse("unknown-format", named.sentence)
-    return refuse(
-        "unknown-format",
-        f"The package holds {len(names):,} files that no engine known here has written. At most "
-        f"{_MOST_FILES:,} files are read as one log.",
-    )
 
 
 def _refusal(

@@ -168,7 +168,9 @@ def _evidence(job: FlinkJob, report: JobReport) -> Iterator[Evidence]:
 def _of_state(report: JobReport) -> Clause:
     if report.state is None:
         return NOT_KNOWN, "the state of the job is not known"
-    when = f"when Flink answered{moment(report.asked_at)}" if report.asked_at else "then"
+    when = "at the end of the log" if report.is_of_log else "then"
+    if report.asked_at:
+        when = f"when Flink answered{moment(report.asked_at)}"
     words = {"failed": "had failed", "finished": "had finished", "canceled": "had been cancelled"}
     text = f"the job {words.get(report.state, f'was {report.state}')} {when}"
     level = WRONG if report.state in _BROKEN else WELL if report.state in _SOUND else FACT
@@ -209,7 +211,8 @@ def _none_ended(report: JobReport) -> Clause:
         return WATCH, "no checkpoint was triggered yet"
     if total and report.state == "finished":
         return NOT_KNOWN, f"Flink counts {times(total, 'checkpoint')} and no longer lists them"
-    return WATCH, "Flink lists no checkpoint that has ended"
+    who = "the log tells of" if report.is_of_log else "Flink lists"
+    return WATCH, f"{who} no checkpoint that has ended"
 
 
 def _of_failures(report: JobReport) -> Iterator[Clause]:

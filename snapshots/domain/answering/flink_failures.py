@@ -37,15 +37,20 @@ def restarts(job: FlinkJob, report: JobReport) -> Sentence:
             (job.command("/exceptions"),),
         )
     if report.restore is not None:
-        return Sentence(
-            "restarts", f"{_restored(report)} Flink lists no failure since.", FACT, evidence
-        )
+        text = f"{_restored(report)} {_lister(report)} no failure since."
+        return Sentence("restarts", text, FACT, evidence)
     if CHECKPOINTS not in report.answers:
         text = "Flink lists no failure. Whether it was restored is not known."
         upload = (job.command("/checkpoints"),)
         return Sentence("restarts", text, NOT_KNOWN, evidence, upload)
+    if report.is_of_log:
+        return Sentence("restarts", "The log tells of no failure and no restore.", FACT, evidence)
     text = "It did not restart: Flink lists no failure and no restore."
     return Sentence("restarts", text, WELL, evidence)
+
+
+def _lister(report: JobReport) -> str:
+    return "The log tells of" if report.is_of_log else "Flink lists"
 
 
 def _failed(report: JobReport) -> str:
@@ -56,7 +61,8 @@ def _failed(report: JobReport) -> str:
     if count == 1 and not least:
         often = f"It failed once{moment(last.at)}"
     task = f" in {last.task}" if last.task else ""
-    return f"{often}{task}: {_why(last)}"
+    place = f" ({last.place})" if last.place else ""
+    return f"{often}{task}{place}: {_why(last)}"
 
 
 def _why(failure: JobFailure) -> str:
@@ -72,10 +78,10 @@ def _restored_after(report: JobReport) -> str:
     if CHECKPOINTS not in report.answers:
         return "From which checkpoint it went on is not known."
     if restore is None:
-        return "Flink lists no checkpoint from which it was restored."
+        return f"{_lister(report)} no checkpoint from which it was restored."
     if last.at is not None and restore.at is not None and restore.at < last.at:
         return (
-            f"Flink lists no restore after that; the last one before was from {_what(report)}"
+            f"{_lister(report)} no restore after that; the last one before was from {_what(report)}"
             f"{moment(restore.at)}."
         )
     return f"It went on from {_what(report)}{moment(restore.at)}{_how_often(report)}."
@@ -97,4 +103,5 @@ def _what(report: JobReport) -> str:
 
 def _how_often(report: JobReport) -> str:
     count = (report.counts or {}).get("restored", 0)
-    return f"; Flink counts {times(count, 'restore')}" if count > 1 else ""
+    who = "the log tells of" if report.is_of_log else "Flink counts"
+    return f"; {who} {times(count, 'restore')}" if count > 1 else ""

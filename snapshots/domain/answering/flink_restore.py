@@ -126,6 +126,9 @@ def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
             f"{_UNLISTED}: Flink counts {times(completed, 'completed checkpoint')} and lists none."
         )
         return Sentence("restorable", text, NOT_KNOWN, (job.times(),))
+    if report.is_of_log:
+        text = f"{_UNLISTED}: the log tells of no checkpoint that completed."
+        return Sentence("restorable", text, NOT_KNOWN, (job.times(),))
     text = "There is no point to restore from: no checkpoint completed."
     level = WATCH if report.state == "finished" else WRONG
     return Sentence("restorable", text, level, (job.times(),))

@@ -63,6 +63,8 @@ class JobFailure:
         message: the message of the exception that was the first cause. None if it had none.
         task: the task that failed. None if the engine did not say.
         trace: the beginning of the stack trace.
+        place: the line of a log that tells of it, such as ``jobmanager.log:12``. None if no log
+            does.
     """
 
     at: int | None
@@ -70,6 +72,7 @@ class JobFailure:
     message: str | None
     task: str | None
     trace: str
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +116,7 @@ class JobReport:
             checkpoints by itself. None if it does not say so.
         errors: what the engine answered where it had no other answer.
         removed: the numbers of completed checkpoints whose files the engine says it has removed.
+        is_of_log: whether logs of the engine tell of the job, of which the upload may have a part.
     """
 
     key: str
@@ -131,6 +135,7 @@ class JobReport:
     no_checkpoints: str | None = None
     errors: tuple[str, ...] = ()
     removed: tuple[int, ...] = ()
+    is_of_log: bool = False
 
     @property
     def lists_checkpoints(self) -> bool:

@@ -40,8 +40,8 @@ _FAILS = {
 }
 _OF_NONE = ("PrintLog", "StrategyDescription")
 _OWNERS = ("id", "monitor", "sender", "creatorName")
-_Queues = dict[tuple[str, str, str | None], deque[tuple[str, str]]]
-"""By machine, event and payload: sender and message of what was sent and not dequeued yet."""
+_Queues = dict[tuple[str, str], deque[tuple[str, str, str | None]]]
+"""By machine and event: sender, message and payload of what was sent and not dequeued yet."""
 _LONGEST = 500  # characters of a label
 NOTES = (
     "Steps of the checker count as time: it runs one machine after the other.",
@@ -83,18 +83,13 @@ class PTraceReader(DocumentReader):
         queues: _Queues = defaultdict(deque)
         counts: Counter[str] = Counter()
         last: str | None = None
-        seen: dict[str, None] = {}
-        failures = 0
         for place, item in enumerate(items):
             kind = str(item.get("type", item.get("logType")))
             details = mapping(item.get("details"))
             line = lines.of(place, len(items))
             owner = next((name(details[key]) for key in _OWNERS if key in details), None)
             if kind in _FAILS and owner is None:
-                failures += 1
-                named = seen if failures <= MOST_TOLD else ()
-                text = str(details.get("log", ""))
-                owner = next((machine for machine in named if machine in text), last)
+                owner = _named_in(str(details.get("log", "")), items) or last
             if owner is None and kind in _OF_NONE:
                 yield line, None
                 continue
@@ -102,7 +97,6 @@ class PTraceReader(DocumentReader):
                 yield line, Misfit(f"is of the type {quoted(kind)} and names no machine")
                 continue
             last = owner
-            seen[owner] = None
             yield line, _event(kind, details, ProcessId(owner), queues, counts)
 
 
@@ -124,14 +118,26 @@ def _event(
     if target is not None and target != owner and details.get("isTargetHalted") is not True:
         counts[event] += 1
         message = f"{event}#{counts[event]}"
-        queues[target, event, value].append((owner, message))
+        queues[target, event].append((owner, message, value))
         link = Link(None, (owner, ProcessId(target)))
         return LineEvent(owner, SEND, None, link, message, value=value, label=text, extra=extra)
-    if kind in _TAKES and queues[owner, event, value]:
-        sender, message = queues[owner, event, value].popleft()
+    waiting = queues[owner, event] if kind in _TAKES else ()
+    taken = next((sent for sent in waiting if sent[2] == value), None)
+    if taken is not None:
+        queues[owner, event].remove(taken)
+        sender, message, _ = taken
         link = Link(None, (ProcessId(sender), owner))
         return LineEvent(owner, RECEIVE, None, link, message, value=value, label=text, extra=extra)
     return LineEvent(owner, INTERNAL, label=text, extra=extra)
+
+
+def _named_in(text: str, items: list[dict]) -> str | None:
+    """Return the machine with which a text begins, of those that the trace creates."""
+    for item in items:
+        machine = name(mapping(item.get("details")).get("id"))
+        if machine is not None and machine in text:
+            return machine
+    return None
 
 
 def _json(value: object) -> str | None:

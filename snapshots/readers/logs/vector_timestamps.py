@@ -11,7 +11,7 @@ Course assignments write a text file for each node with one line of numbers for 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -37,8 +37,6 @@ _NUMBERS = re.compile(rb"\s*\[?\s*\d+(?:[\s,]+\d+)*\s*\]?\s*")
 _NUMBER_OF_NODE = re.compile(r"(\d+)(?=\D*$)")
 _LOOKED_AT = 20  # lines
 _MOST = 500_000  # numbers in all vectors
-_MOST_ENTRIES = 20_000_000  # of the clocks of all events that are made up
-_TOO_MANY = f"The vectors hold more than {_MOST:,} counts, the most read here."
 
 Vectors = dict[str, dict[int, tuple[list[int], int]]]
 """By snapshot and node: the vector, and the line with it."""
@@ -83,17 +81,16 @@ def is_of_numbers(start: bytes) -> bool:
     return len(widths) == 1 and widths.pop() > 1
 
 
-def as_lines(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[tuple[str, bytes]]:
+def as_lines(files: Mapping[str, Sequence[bytes]]) -> Iterator[tuple[str, bytes]]:
     """Yield the lines of this format, each with its file.
 
     Args:
-        files: the name and the lines of each node's file. The last number in a name is the node's.
+        files: the lines of the file of each node. The last number in its name is the node's.
 
-    Raises: InputRefused if a name has no number of its own, or if there are too many counts.
+    Raises: InputRefused if a name has no number of its own.
     """
     nodes: dict[int, str] = {}
-    counts = 0
-    for file, lines in files:
+    for file, lines in files.items():
         found = _NUMBER_OF_NODE.search(file.rpartition("/")[2].rpartition(".")[0] or file)
         node = int(found[1][:9]) if found else -1
         if node < 0 or nodes.setdefault(node, file) != file:
@@ -104,9 +101,6 @@ def as_lines(files: Iterable[tuple[str, Iterable[bytes]]]) -> Iterator[tuple[str
             )
         for number, line in enumerate((line for line in lines if line.strip()), 1):
             vector = [int(text[:12]) for text in re.findall(rb"\d+", line)]
-            counts += len(vector)
-            if counts > _MOST:
-                raise refuse("too-large", _TOO_MANY)
             document = {"node": node, "snapshot": number, "vector": vector}
             yield file, orjson.dumps(document) + b"\n"
 
@@ -173,8 +167,6 @@ def _events(vectors: Vectors, limits: Limits) -> tuple[Events, Edges]:
             recorded[node, vector[node]].append((snapshot, vector, line))
             for other, count in enumerate(vector):
                 counts[other].add(count)
-    if sum(map(len, counts.values())) * len(counts) > _MOST_ENTRIES:
-        raise refuse("too-large", "The vectors count more events than are read here.")
     gathering = Gathering(limits)
     for node in sorted(counts):
         known: dict[str, int] = {}

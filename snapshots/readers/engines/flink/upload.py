@@ -28,7 +28,10 @@ from snapshots.readers.engines.flink.rest.beginnings import looks_like_json
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
 from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
 from snapshots.readers.engines.flink.rest.job_graph import vertices_of
+from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
+from snapshots.readers.engines.flink.text_logs.reading import read_logs
 from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.log_lines import beginning
 
 METADATA = "_metadata"
 _JOB_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])")
@@ -39,6 +42,8 @@ _EMPTY = (
 )
 _MOST_CANDIDATES = 100  # jobs that are compared
 _HEAD_BYTES = 64
+_LOG_HEAD = 2**16  # bytes
+_MOST_TRIED_AS_LOGS = 2_000  # files
 NOT_NEEDED = "No checkpoint in the upload needs it."
 NOT_NEEDED_BY_READABLE = "No checkpoint that can be read needs it."
 
@@ -112,6 +117,8 @@ class FlinkUpload:
     Attributes:
         answers: the paths of the files with answers of the REST API.
         unread: the reasons why files are not shown, by the paths of the files.
+        logs: the paths of the text logs.
+        notes: how far these were read, as sentences.
     """
 
     files: Files
@@ -119,6 +126,8 @@ class FlinkUpload:
     usage: Usage
     answers: tuple[str, ...]
     unread: dict[str, str]
+    logs: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def checkpoints(self) -> Iterator[StoredCheckpoint]:
         for job in self.jobs:
@@ -134,7 +143,13 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     needs = {each.path: list(each.metadata.streams()) for each in stored if each.metadata}
     usage = files.usage(needs)
     not_state = [path for path in json_paths if path not in usage.used]
-    answers = read_answers((path, _content(files, path)) for path in not_state)
+    logs = _logs(files, usage, {*metadata_paths})
+    json = [path for path in not_state if path not in logs]
+    answers, told = read_answers((path, _content(files, path)) for path in json), {}
+    reading = read_logs(files.root, logs)
+    for job, of_logs in reading.answers().items():
+        told[job] = (*answers.jobs.get(job, ()), *of_logs)
+    answers = replace(answers, jobs=answers.jobs | told)
     rest = jobs_of(answers)
     remaining = _without_metadata(files, metadata_paths)
     if not needs and not rest and (stored or not remaining):
@@ -142,11 +157,11 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     stored += remaining
     stored = [replace(each, missing=usage.missing.get(each.path, ())) for each in stored]
     jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
-    used_answers = tuple(path for path in not_state if path not in answers.unread)
+    used_answers = tuple(path for path in json if path not in answers.unread)
     remains = _remains_of(files, usage, stored)
-    unread = _unread(files, usage, stored, used_answers, answers, remains)
+    unread = _unread(files, usage, stored, (*used_answers, *logs), answers, remains)
     usage = replace(usage, used=usage.used | remains)
-    return FlinkUpload(files, jobs, usage, used_answers, unread)
+    return FlinkUpload(files, jobs, usage, used_answers, unread, tuple(logs), reading.notes())
 
 
 def _nothing_readable(stored: list[StoredCheckpoint], answers: Answers) -> InputRefused:
@@ -192,13 +207,23 @@ def _candidates(files: Files) -> tuple[list[str], list[str]]:
     return metadata_paths, json_paths
 
 
-def _head(files: Files, path: str) -> bytes:
+def _logs(files: Files, usage: Usage, others: set[str]) -> list[str]:
+    """Return the paths of the text logs of Flink's processes, up to a number."""
+    candidates = [path for path in files.sizes if path not in usage.used and path not in others]
+    return [
+        path
+        for path in candidates[:_MOST_TRIED_AS_LOGS]
+        if begins_as_log(beginning(_head(files, path, _LOG_HEAD)))
+    ]
+
+
+def _head(files: Files, path: str, most: int = _HEAD_BYTES) -> bytes:
     try:
         descriptor = os.open(files.root / path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return b""
     try:
-        return os.read(descriptor, _HEAD_BYTES)
+        return os.read(descriptor, most)
     finally:
         os.close(descriptor)
 

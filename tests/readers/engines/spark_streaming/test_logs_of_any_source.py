@@ -132,11 +132,10 @@ def test_a_query_that_stopped_in_its_first_batch_lacks_no_partition(tmp_path):
     assert SparkUpload(tmp_path).jobs[0].checkpoint.missing_partitions == {}
 
 
-@pytest.mark.parametrize("name", ["{}.delta", ".{}_47af6d7f-0166.changelog.5c40e742-8078.tmp"])
-def test_state_of_a_batch_without_offsets_is_said(tmp_path, name):
+def test_state_of_a_batch_without_offsets_is_said(tmp_path):
     query(tmp_path, {0: [1]}, [0])
     for version, ahead in ((1, False), (2, True)):
-        _write(tmp_path / "state/0/0" / name.format(version), b"\0")
+        _write(tmp_path / f"state/0/0/{version}.delta", b"\0")
         facts = {one.name: one.value for one in SparkUpload(tmp_path).inventory().jobs[0].facts}
         assert (AHEAD in facts) == ahead
         assert facts["processing"] == (None if ahead else "micro-batches")

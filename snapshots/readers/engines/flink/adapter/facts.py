@@ -120,6 +120,7 @@ def _of_rest(rest: RestCheckpoint, status: str) -> dict[str, object]:
     totals = rest.totals
     subtasks = [subtask for vertex in rest.vertices for subtask in vertex.subtasks]
     return {
+        "told by the lines": ", ".join(rest.places) or None,
         "type by the REST API": rest.kind,
         "savepoint format by the REST API": rest.savepoint_format,
         f"duration, {durations.of_checkpoint(status, durations.FLINK)}": totals.duration,

@@ -19,6 +19,7 @@ from snapshots.readers.engines.flink.handles import (
 )
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
+LOG = "log of a process"
 METADATA, ANSWER, OTHER = "_metadata", "answer of the REST API", "not needed"
 REMAINS = "not known"  # in the folder of a checkpoint that cannot be read
 KEYED, SHARED, OPERATOR = "keyed state", "keyed state, shared", "operator state"
@@ -29,12 +30,13 @@ def file_uses(upload: FlinkUpload, checkpoints: tuple[FlinkCheckpoint, ...]) -> 
     """List every file once, by path."""
     numbers = {one.stored.path: one.number for one in checkpoints if one.stored is not None}
     roles = _roles(upload, checkpoints)
-    answers = set(upload.answers)
+    answers = dict.fromkeys(upload.answers, ANSWER)
+    answers |= dict.fromkeys(upload.logs, LOG)
     sizes = upload.files.sizes
     uses = []
     for path in sorted({*sizes, *upload.files.refused}):
         users = tuple(sorted(numbers[one] for one in upload.usage.used.get(path, ())))
-        others = ANSWER if path in answers else REMAINS if users else OTHER
+        others = answers.get(path) or (REMAINS if users else OTHER)
         role = ", ".join(roles.get(path, ())) or others
         uses.append(FileUse(path, sizes.get(path, 0), role, users, upload.unread.get(path)))
     return tuple(uses)

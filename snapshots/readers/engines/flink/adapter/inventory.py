@@ -72,6 +72,7 @@ def upload_inventory(
             for one in checkpoints
         ),
         file_uses(upload, checkpoints),
+        upload.notes,
     )
 
 
@@ -198,7 +199,8 @@ def _problem(checkpoint: FlinkCheckpoint) -> str | None:
         return None
     if checkpoint.status == IN_PROGRESS:
         return "It was still under way when the REST API answered: there are no files of it yet."
-    return "Its files are not in the upload; this is what the REST API says of it."
+    who = "the log" if rest is not None and rest.places else "the REST API"
+    return f"Its files are not in the upload; this is what {who} says of it."
 
 
 def _notes(checkpoint: FlinkCheckpoint) -> Iterator[str]:

@@ -27,7 +27,9 @@ from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.rest.beginnings import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.report import report_of
+from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
+from snapshots.readers.formats.log_lines import beginning
 
 _HEX = "[0-9a-f]{32}"
 _ANSWER_NAMES = tuple(
@@ -83,6 +85,8 @@ def _recognised_by_content(files: Beginnings) -> str | None:
         subject = quoted(name) if len(files.names) > 1 else "It"
         if is_metadata(start):
             return f"{subject} begins as the _metadata of a Flink checkpoint."
+        if begins_as_log(beginning(start)):
+            return f"{subject} begins as a log of Flink's, by the classes that write to it."
         if looks_like_json(start) and begins_as_answer(start, len(start) < START_BYTES):
             return f"{subject} begins as an answer of Flink's REST API."
     return None
@@ -90,7 +94,7 @@ def _recognised_by_content(files: Beginnings) -> str | None:
 
 def _is_unpromising(name: str) -> bool:
     """Tell whether a name gives no hint that the file is a `_metadata` or an answer."""
-    return not name.lower().endswith((METADATA, ".json"))
+    return not name.lower().endswith((METADATA, ".json", ".log", ".out"))
 
 
 class FlinkEngineUpload(EngineUpload):

@@ -82,6 +82,7 @@ class RestCheckpoint:
         kind: Flink's name, such as "UNALIGNED_CHECKPOINT".
         path: where the cluster stored it.
         vertices: empty if the upload has no details.
+        places: the lines of logs that tell of it, such as ``jobmanager.log:12``.
     """
 
     id: int
@@ -95,6 +96,7 @@ class RestCheckpoint:
     path: str | None
     discarded: bool | None
     vertices: tuple[VertexTimes, ...] = ()
+    places: tuple[str, ...] = ()
 
     @property
     def status(self) -> str:
@@ -143,7 +145,13 @@ def _checkpoint(id: int, value: dict[str, Any]) -> RestCheckpoint:
         text(value, "external_path"),
         flag(value, "discarded"),
         tuple(_vertex(vertex, mapping(tasks, vertex)) for vertex in tasks),
+        tuple(place for place in _list(value, "places") if isinstance(place, str)),
     )
+
+
+def _list(value: dict[str, Any], key: str) -> list[Any]:
+    listed = value.get(key)
+    return listed if isinstance(listed, list) else []
 
 
 def _totals(value: dict[str, Any]) -> Totals:
@@ -193,7 +201,8 @@ def _fuller(first: RestCheckpoint, second: RestCheckpoint) -> RestCheckpoint:
     """Return the more advanced of two answers about a checkpoint, with the vertices of either."""
     if _progress(first) < _progress(second):
         first, second = second, first
-    return replace(first, vertices=first.vertices or second.vertices)
+    places = tuple(dict.fromkeys((*first.places, *second.places)))
+    return replace(first, vertices=first.vertices or second.vertices, places=places)
 
 
 def _progress(checkpoint: RestCheckpoint) -> tuple[bool, int]:

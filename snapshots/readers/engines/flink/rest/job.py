@@ -34,6 +34,7 @@ class RestException:
     Attributes:
         at: epoch ms.
         text: the stack trace, cut at _LONGEST_TRACE.
+        place: the line of a log that tells of it; None if an answer of the REST API does.
     """
 
     at: int | None
@@ -41,6 +42,7 @@ class RestException:
     task: str | None
     location: str | None
     text: str
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,7 @@ def _exceptions(values: list[dict[str, Any]]) -> tuple[RestException, ...]:
                 text(entry, "taskName", "task"),
                 text(entry, "endpoint", "location"),
                 (text(entry, "stacktrace", "exception") or "")[:_LONGEST_TRACE],
+                text(entry, "place"),
             )
             distinct[exception] = None
     return tuple(sorted(distinct, key=lambda exception: exception.at or 0))

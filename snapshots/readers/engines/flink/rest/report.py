@@ -11,6 +11,7 @@ from snapshots.readers.engines.flink.rest import answers
 from snapshots.readers.engines.flink.rest.archive import facts_of
 from snapshots.readers.engines.flink.rest.job import RestException, RestJob
 from snapshots.readers.engines.flink.rest.load import VertexLoad
+from snapshots.readers.engines.flink.text_logs.reading import LOG
 
 LONGEST_MESSAGE = 500  # characters
 LONGEST_TRACE = 4_000  # characters of a stack trace that are shown
@@ -50,6 +51,7 @@ def report_of(rest: RestJob) -> JobReport:
         no_checkpoints=_no_checkpoints(rest),
         errors=rest.errors,
         removed=tuple(each.id for each in rest.checkpoints if each.discarded),
+        is_of_log=LOG in rest.kinds,
     )
 
 
@@ -114,6 +116,7 @@ def _failure(exception: RestException) -> JobFailure:
         message,
         _clipped(exception.task),
         _shortened(exception.text),
+        exception.place,
     )
 
 

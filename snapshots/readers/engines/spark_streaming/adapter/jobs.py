@@ -1,11 +1,9 @@
 """Turn the checkpoint directories of an upload into jobs, with the outcome of each batch."""
 
-import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 
 from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, UNKNOWN
 from snapshots.domain.model.derived import CONTINUOUS, NOT_COMMITTED
@@ -17,9 +15,6 @@ from snapshots.readers.engines.spark_streaming.timeline import Batch
 
 LONGEST_LABEL = 40  # characters
 MOST_SPANNED = 1_000_000  # batches between the oldest and the newest, of which gaps are named
-_BEING_WRITTEN = re.compile(
-    r"state/\d+/\d+/(?:[^/]+/)?\.(\d{1,18})(?:_[0-9A-Za-z-]+)?\.(?:changelog|delta)\..+\.tmp"
-)
 NO_STATE = (
     "The progress reports name stateful operators, and the folder of their state is not in the "
     "upload."
@@ -83,20 +78,14 @@ class SparkJob:
         """
         if self.checkpoint.is_state_alone or not self.batches:
             return False
-        newest = self.batches[-1].state_version
-        being_written = (
-            int(match[1])
-            for path in self.checkpoint.files.entries
-            if (match := _BEING_WRITTEN.fullmatch(path)) is not None
-        )
-        written = (
-            file.version
+        version = self.batches[-1].state_version
+        return any(
+            file.version > version
             for stores in self.checkpoint.versions.values()
             for partitions in stores.values()
             for partition in partitions.values()
             for file in partition.files
         )
-        return any(version > newest for version in chain(being_written, written))
 
     @cached_property
     def gaps(self) -> list[int]:

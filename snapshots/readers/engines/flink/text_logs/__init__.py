@@ -1,0 +1,1 @@
+"""The text logs of JobManagers and TaskManagers."""

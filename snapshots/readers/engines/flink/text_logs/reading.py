@@ -1,0 +1,284 @@
+"""Read Flink's text logs, several of them as one, and return what they tell as REST answers.
+
+Each log is read once, line by line. What a message says of epoch milliseconds is taken as it is;
+the times of lines have no zone, and are used where a message with both shows the offset.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from snapshots.domain.model.defects import times
+from snapshots.readers.engines.flink.rest.answers import (
+    CHECKPOINT,
+    CHECKPOINTS,
+    EXCEPTIONS,
+    JOB,
+    Answer,
+)
+from snapshots.readers.engines.flink.text_logs import messages
+from snapshots.readers.engines.flink.text_logs.story import Failure, Story, reason_of
+from snapshots.readers.formats.log_lines import Cut, LogLine, parsed, raw_lines
+
+LOG = "log"
+"""The kind of an answer that only says that a log tells of the job."""
+
+MOST_JOBS = 100
+MOST_LOGS = 200
+MOST_DUMPS = 2_000
+_LONGEST_LOOKED_AT = 4_000  # characters of a line in which a message begins
+_QUARTER = 15 * 60 * 1000  # ms; offsets of zones are multiples of it
+_MOST_LATE = 60_000  # ms between a trigger and its line
+_FARTHEST_ZONE = 16 * 60 * 60 * 1000  # ms
+_BROKEN = frozenset({"FAILING", "FAILED", "RESTARTING"})
+_ROTATED = re.compile(r"(.*?\.(?:log|out))\.(\d{1,6})(?:\.gz)?$")
+
+
+@dataclass
+class LogAccount:
+    """How far a log was read.
+
+    Attributes:
+        lines: how many lines it has.
+        told: how many of them tell of checkpoints, restores, restarts or failures.
+        problem: why it was not read to its end, as a sentence. None if it was.
+        is_without_zone: whether times of it are not known as instants.
+    """
+
+    path: str
+    lines: int = 0
+    told: int = 0
+    problem: str | None = None
+    is_without_zone: bool = False
+
+    def sentence(self) -> str:
+        """Return how much of the log was understood."""
+        zone = " Its times have no zone, and no line shows one: they are not given."
+        zone = zone if self.is_without_zone else ""
+        cut = f" {self.problem}" if self.problem else ""
+        return (
+            f"{self.path}: {self.told:,} of {self.lines:,} lines tell of checkpoints, restores, "
+            f"restarts or failures; the others are not read.{zone}{cut}"
+        )
+
+
+@dataclass
+class LogReading:
+    """What logs tell.
+
+    Attributes:
+        stories: by the id of the job; "" for lines that name none where the logs have no other.
+    """
+
+    stories: dict[str, Story] = field(default_factory=dict)
+    accounts: list[LogAccount] = field(default_factory=list)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return how far the logs were read, as sentences."""
+        cut = [
+            f"The logs tell of {times(story.left_out, 'earlier checkpoint')} of job {job}, which "
+            "are left out."
+            for job, story in self.stories.items()
+            if story.left_out
+        ]
+        return (*(account.sentence() for account in self.accounts), *cut)
+
+    def answers(self) -> dict[str, tuple[Answer, ...]]:
+        """Return the answers about each job, by its id."""
+        files = ", ".join(account.path for account in self.accounts[:3])
+        return {job: tuple(_answers(story, files)) for job, story in self.stories.items()}
+
+
+def _answers(story: Story, file: str) -> Iterator[Answer]:
+    job = story.job
+    about = {"jid": job, "name": story.name, "state": story.state}
+    yield Answer(LOG, file, {}, job)
+    yield Answer(JOB, file, about, job)
+    yield Answer(CHECKPOINTS, file, story.history(), job)
+    if story.state is not None or story.checkpoints or story.failures:
+        yield Answer(EXCEPTIONS, file, story.exceptions(), job)
+    for dump in story.dumps:
+        yield Answer(CHECKPOINT, file, dump, job, dump["id"])
+
+
+def read_logs(root: Path, paths: Iterable[str]) -> LogReading:
+    """Read logs below a folder, rotated ones from the oldest to the newest."""
+    reading = LogReading()
+    for path in sorted(paths, key=_age)[:MOST_LOGS]:
+        _OneLog(reading, path).read(root / path)
+    nameless = reading.stories.get("")
+    if nameless is not None and len(reading.stories) > 1:
+        del reading.stories[""]
+    return reading
+
+
+def _age(path: str) -> tuple[str, int]:
+    rotated = _ROTATED.match(path)
+    return (rotated[1], -int(rotated[2])) if rotated else (path.removesuffix(".gz"), 0)
+
+
+class _OneLog:
+    """The reading of one log."""
+
+    def __init__(self, reading: LogReading, path: str) -> None:
+        self.reading = reading
+        self.account = LogAccount(path)
+        self.anchor: tuple[LogLine, int] | None = None  # a line, and its time in epoch ms
+        self.current = next(reversed(reading.stories), "")
+        self.trace: Callable[[LogLine], bool] | None = None  # takes the lines of a stack trace
+
+    def read(self, file: Path) -> None:
+        self.reading.accounts.append(self.account)
+        try:
+            for number, raw in raw_lines(file):
+                self.account.lines = number
+                if sign := messages.SIGNS.search(raw):
+                    self._telling(parsed(number, raw), sign.lastindex - 1)
+                elif self.trace is not None:
+                    self._further(parsed(number, raw))
+        except Cut as cut:
+            self.account.problem = str(cut)
+
+    def _further(self, line: LogLine) -> None:
+        if line.begins or self.trace is None or not self.trace(line):
+            self.trace = None
+
+    def _telling(self, line: LogLine, place: int) -> None:
+        if not line.begins and self.trace is not None:
+            self._further(line)
+            return
+        self.trace = None
+        kind, pattern = messages.PATTERNS[place]
+        if match := pattern.search(line.text, 0, _LONGEST_LOOKED_AT):
+            self.account.told += 1
+            self._told(kind, match, line)
+
+    def _told(self, kind: str, match: re.Match[str], line: LogLine) -> None:
+        fields = match.groupdict()
+        story = self._story(fields.get("job") or fields.get("job2"))
+        if story is None:
+            return
+        place = f"{self.account.path}:{line.number}"
+        number = int(fields.get("id") or fields.get("id2") or 0)
+        if kind == messages.TRIGGERED:
+            self.anchor = line, int(fields["at"])
+            story.triggered(number, fields, place)
+        elif kind == messages.COMPLETED:
+            story.completed(number, fields, place)
+        elif kind == messages.EXPIRED:
+            reason = "Checkpoint expired before completing."
+            story.failed(number, self._at(line), place, reason)
+        elif kind == messages.DECLINED:
+            reason = f"Declined by task {fields['task']}."
+            story.failed(number, self._at(line), place, None)
+            self._expect_reason(story, number, line, reason)
+        elif kind == messages.FAILED:
+            story.failed(number, self._at(line), place, fields.get("reason"))
+            self._expect_reason(story, number, line, None)
+        elif kind == messages.RESTORED:
+            self._restored(story, fields, line, place)
+        elif kind == messages.STATE:
+            self._state(story, fields, line, place)
+        elif kind == messages.TASK:
+            self._task(story, fields, line, place)
+        elif kind == messages.DUMP:
+            self._dump(story, fields, line.text[match.start("json") :], place)
+
+    def _story(self, job: str | None) -> Story | None:
+        """Return the story of a job, or that of the job named last; None for too many jobs."""
+        key = job or self.current
+        if key not in self.reading.stories:
+            if len(self.reading.stories) > MOST_JOBS:
+                return None
+            self.reading.stories[key] = Story(key)
+        self.current = key
+        return self.reading.stories[key]
+
+    def _at(self, line: LogLine) -> int | None:
+        """Return when a line was written, in epoch ms; None if its zone is not known."""
+        at, has_zone = line.time()
+        if at is None or has_zone:
+            return at
+        offset = self._offset()
+        self.account.is_without_zone |= offset is None
+        return None if offset is None else at - offset
+
+    def _offset(self) -> int | None:
+        """Return how far the times of lines are ahead of UTC, by the last trigger; None without."""
+        if self.anchor is None:
+            return None
+        line, epoch = self.anchor
+        at, _ = line.time()
+        offset = 0 if at is None else round((at - epoch) / _QUARTER) * _QUARTER
+        is_close = at is not None and abs(at - epoch - offset) < _MOST_LATE
+        return offset if is_close and abs(offset) <= _FARTHEST_ZONE else None
+
+    def _expect_reason(self, story: Story, number: int, line: LogLine, other: str | None) -> None:
+        """Take the reason from the stack trace, which begins on the next line if there is one."""
+        known = story.checkpoint(number, "")
+        known["places"] = [place for place in known["places"] if place]
+
+        def take(following: LogLine) -> bool:
+            if not known.get("failure_message") and (reason := reason_of(following)):
+                known["failure_message"] = reason[:1000]
+            return False
+
+        if line.trace:
+            take(LogLine(line.number, line.trace.partition("\n")[0], False))
+        else:
+            self.trace = take
+        if other and known["status"] == "FAILED":
+            known.setdefault("declined", other)
+
+    def _restored(self, story: Story, fields: dict[str, Any], line: LogLine, place: str) -> None:
+        story.restores.append(
+            {
+                "id": int(fields["id"]),
+                "restore_timestamp": self._at(line),
+                "is_savepoint": fields["kind"] == "Savepoint",
+                "external_path": (fields["path"] or "").rstrip(".") or None,
+                "place": place,
+            }
+        )
+
+    def _state(self, story: Story, fields: dict[str, Any], line: LogLine, place: str) -> None:
+        story.name, story.state = fields["name"], fields["new"]
+        if fields["new"] not in _BROKEN:
+            return
+        at = self._at(line)
+        same = story.failures and (story.failures[-1].at or 0) >= (at or 0) - 5_000
+        if not same:
+            self._expect_trace(story.add_failure(Failure(place, at, None, "")), line)
+
+    def _task(self, story: Story, fields: dict[str, Any], line: LogLine, place: str) -> None:
+        task = re.sub(r" \(\d+/\d+\)(?:#\d+)?$", "", fields["task"])
+        subtask = re.search(r"\((\d+)/\d+\)(?:#\d+)?$", fields["task"])
+        named = f"{task}[{int(subtask[1]) - 1}]" if subtask else task
+        failure = story.task_failed(named, fields["attempt"], place, self._at(line))
+        if failure is not None:
+            self._expect_trace(failure, line)
+
+    def _expect_trace(self, failure: Failure, line: LogLine) -> None:
+        if line.trace:
+            failure.trace = line.trace[:20_000].splitlines()
+            return
+
+        def take(following: LogLine) -> bool:
+            failure.trace.append(following.text[:1000])
+            return len(failure.trace) < 100
+
+        self.trace = take
+
+    def _dump(self, story: Story, fields: dict[str, Any], text: str, place: str) -> None:
+        story.name = story.name or fields["name"] or None
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return
+        is_one = isinstance(value, dict) and type(value.get("id")) is int
+        if is_one and len(story.dumps) < MOST_DUMPS:
+            story.dumps.append(value | {"places": [place]})
