@@ -11,6 +11,7 @@ from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere, uns
 _COMPRESSED, _PLAIN, _PADDING, _IDENTIFIER = 0x00, 0x01, 0xFE, 0xFF
 _SKIPPABLE = range(0x80, 0xFF)
 _IDENTITY = b"sNaPpY"
+_XERIAL = b"\x82SNAPPY\0"
 _CHECKSUM_BYTES = 4
 _MOST_OF_FRAME = 2**16  # bytes of an inflated frame, as the framing format says
 _MOST_EXPANSION = 64  # a copy of 64 bytes takes 2 to 5 bytes; 1 of a literal gives 1
@@ -28,6 +29,24 @@ def inflate_block(data: bytes | memoryview, limit: int) -> bytes:
         return _CODEC.decompress(data, decompressed_size=size, asbytes=True)
     except OSError as error:
         raise Malformed("A Snappy block is damaged", 0) from error
+
+
+def inflate_xerial(data: bytes | memoryview, limit: int) -> bytes:
+    """Return the content of a stream of snappy-java's SnappyOutputStream, at most ``limit`` bytes.
+
+    It begins with a mark and two numbers of versions; then each block has its length before it, in
+    4 bytes, big-endian. Raises: Malformed.
+    """
+    cursor = Cursor(data)
+    if cursor.take(len(_XERIAL)) != _XERIAL:
+        raise Malformed("A stream of snappy-java is expected", 0)
+    cursor.take(8)
+    parts, size = [], 0
+    while cursor.left:
+        part = inflate_block(cursor.take(cursor.i32()), limit - size)
+        parts.append(part)
+        size += len(part)
+    return b"".join(parts)
 
 
 def inflate_frames(data: bytes | memoryview, limit: int) -> bytes:

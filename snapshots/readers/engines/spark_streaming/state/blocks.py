@@ -1,9 +1,12 @@
-"""Unpack compressed state files: streams of LZ4 blocks, or zstd.
+"""Unpack compressed state files: streams of LZ4 blocks, zstd, snappy, or LZF.
 
 An LZ4 block is the text "LZ4Block", a byte with method (high half) and level, three little-endian
 ints (compressed length, length, checksum), and the bytes. A block of length 0 ends the stream.
 
-Source: lz4-java's LZ4BlockOutputStream.
+A chunk of LZF is "ZV", a byte that says whether it is packed, the big-endian length of what follows
+in 2 bytes, if it is packed the length of its content in 2 more, and the bytes.
+
+Source: lz4-java's LZ4BlockOutputStream, compress-lzf's LZFChunk; Snappy's is in formats/snappy.py.
 """
 
 import struct
@@ -13,7 +16,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import xxhash
 
-from snapshots.readers.formats.cursor import Malformed, NotReadHere
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
+from snapshots.readers.formats.snappy import inflate_xerial
 
 MAGIC = b"LZ4Block"
 _HEADER = struct.Struct("<8sBiiI")
@@ -42,6 +46,10 @@ def unpack(data: bytes, codec: str, most: int) -> bytes:
         return _unpack_lz4(data, most)
     if codec == "zstd":
         return _unpack_zstd(data, most)
+    if codec == "snappy":
+        return inflate_xerial(data, most)
+    if codec == "lzf":
+        return _unpack_lzf(data, most)
     raise NotReadHere(f"The codec {codec[:40]!r} is unknown", 0)
 
 
@@ -97,6 +105,43 @@ def _unpack_zstd(data: bytes, most: int) -> bytes:
     if len(content) > most:
         raise NotReadHere(f"More than {most:,} bytes are packed", 0)
     return content
+
+
+def _unpack_lzf(data: bytes, most: int) -> bytes:
+    cursor, content = Cursor(data), bytearray()
+    while cursor.left:
+        at = cursor.position
+        magic, is_packed = cursor.take(2), cursor.u8()
+        if magic != b"ZV" or is_packed not in (0, 1):
+            raise Malformed("A chunk of LZF is expected", at)
+        size = int.from_bytes(cursor.take(2), "big")
+        length = int.from_bytes(cursor.take(2), "big") if is_packed else size
+        if len(content) + length > most:
+            raise NotReadHere(f"More than {most:,} bytes are packed", at)
+        part = cursor.take(size)
+        content += _lzf_chunk(part, length, at) if is_packed else part
+    return bytes(content)
+
+
+def _lzf_chunk(data: bytes, length: int, at: int) -> bytes:
+    """Return what a chunk of LZF holds: runs of new bytes, and references to bytes before."""
+    cursor, content = Cursor(data), bytearray()
+    while cursor.left and len(content) <= length:
+        control = cursor.u8()
+        if control < 32:
+            content += cursor.take(control + 1)
+            continue
+        size = control >> 5
+        if size == 7:
+            size += cursor.u8()
+        start = len(content) - (((control & 31) << 8) | cursor.u8()) - 1
+        if start < 0:
+            raise Malformed("A chunk of LZF refers to bytes before its first", at)
+        for index in range(start, start + size + 2):
+            content.append(content[index])
+    if len(content) != length:
+        raise Malformed(f"A chunk of LZF does not hold the {length:,} bytes that it announces", at)
+    return bytes(content)
 
 
 def checksum(content: bytes) -> int:

@@ -33,12 +33,14 @@ class ColumnFamily:
 
     Attributes:
         encoder: the encoder of the key with its parameters; None before version 3.
+        prefix_columns: how many columns of the key RocksDB keeps apart for a prefix scan.
     """
 
     name: str
     key: Struct
     value: Struct
     encoder: dict[str, Json] | None = None
+    prefix_columns: int = 0
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,12 @@
 It reads HDFS-backed stores, and RocksDB's without column families.
 """
 
-from dataclasses import dataclass
+import struct
+from dataclasses import dataclass, replace
 
 from snapshots.readers.engines.spark_streaming.checkpoint import CONF, SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, damaged_by
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.deltas import MERGE, Record, read_records
 from snapshots.readers.engines.spark_streaming.state.readings import (
@@ -19,6 +20,7 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
 from snapshots.readers.engines.spark_streaming.state.rocksdb_tables import read_tables
 from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
 from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily
+from snapshots.readers.engines.spark_streaming.state.sql_types import Struct
 from snapshots.readers.engines.spark_streaming.state.store_files import (
     CHANGELOG,
     ZIP,
@@ -28,9 +30,10 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
     chain,
 )
 from snapshots.readers.engines.spark_streaming.state.unsafe_rows import read_row
-from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.cursor import Malformed, NotReadHere
 
 UPDATE, DELETE = "update", "delete"
+_LENGTH = struct.Struct("<I")
 _JOIN_COLUMNS = {"key": "index", "value": "matched"}  # which a join adds to the rows of a side
 
 
@@ -171,7 +174,13 @@ def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
         raise NotDecodable("The state is not encoded as Spark's unsafe rows.")
     if settings.get(CONF + "rowChecksum.enabled") == "true":
         raise NotDecodable("The rows have checksums, which only Spark can read.")
-    return schema.default
+    return replace(schema.default, prefix_columns=_prefix_columns(checkpoint, place))
+
+
+def _prefix_columns(checkpoint: SparkCheckpoint, place: Place) -> int:
+    operator = next((one for one in checkpoint.operators if one.id == place.operator), None)
+    stores = (operator.stores or ()) if operator is not None else ()
+    return max(0, next((one.prefix_columns for one in stores if one.name == place.store), 0))
 
 
 def chain_of(checkpoint: SparkCheckpoint, place: Place, version: int) -> Chain:
@@ -216,14 +225,42 @@ def _row(
     is_rocksdb = file is not None and file.kind in (CHANGELOG, ZIP)
     try:
         row: dict[str, Json] = {
-            "key": read_row(_payload(key, is_rocksdb), family.key),
+            "key": _key(key, family, is_rocksdb),
             "value": None if value is None else read_row(_payload(value, is_rocksdb), family.value),
         }
     except Malformed as error:
-        raise DamagedFile(file.path if file else "state", f"A row is damaged: {error}.") from error
+        path = file.path if file else "state"
+        if isinstance(error, NotReadHere):
+            raise damaged_by(path, error) from error
+        raise DamagedFile(path, f"A row is damaged: {error}.") from error
     if is_join_side:
         for part, column in _JOIN_COLUMNS.items():
             row[part].pop(column, None)
+    return row
+
+
+def _key(data: bytes, family: ColumnFamily, is_rocksdb: bool) -> dict[str, Json]:
+    """Decode a key. For a prefix scan it is the length of its first part, and two rows.
+
+    Source: Spark's PrefixKeyScanStateEncoder, which writes the length in the machine's own order;
+    all machines that Spark is built for are little-endian.
+    """
+    if not is_rocksdb or not family.prefix_columns:
+        return read_row(_payload(data, is_rocksdb), family.key)
+    if len(data) < _LENGTH.size:
+        raise Malformed("A key for a prefix scan is shorter than its length", 0)
+    (length,) = _LENGTH.unpack_from(data)
+    first, rest = data[_LENGTH.size :][:length], data[_LENGTH.size + length :]
+    if len(first) < length:
+        raise Malformed(f"A prefix of {length:,} bytes is announced and fewer are left", 0)
+    count, key = family.prefix_columns, family.key
+    parts = (
+        (first, Struct(key.columns[:count], key.names[:count])),
+        (rest, Struct(key.columns[count:], key.names[count:])),
+    )
+    row: dict[str, Json] = {}
+    for part, schema in parts:
+        row |= read_row(_payload(part, is_rocksdb), schema)
     return row
 
 
@@ -232,7 +269,7 @@ def _payload(data: bytes, is_rocksdb: bool) -> bytes:
     if not is_rocksdb:
         return data
     if data[:1] != b"\0":
-        raise Malformed("A row has an unknown encoding", 0)
+        raise NotReadHere("A row has an encoding that is not read here", 0)
     return data[1:]
 
 
