@@ -410,7 +410,7 @@ def _answers(
         "cut": missing or any(_strays_inside(part)),
         "channels": unlisted or _has_strange_entries(part, recorded),
         "states": missing or not all(compared),
-        "rule": not _own_events(part, "marker_send", "marker_receive"),
+        "rule": bool(part.channels) and not _own_events(part, "marker_send", "marker_receive"),
     }
     return {
         question: False if verdicts & found else None if not_known[question] else True
