@@ -132,6 +132,14 @@ def test_dumps_in_a_log_tell_who_acknowledged(tmp_path):
     assert (failed.status, failed.acknowledged, failed.subtasks) == ("failed", 3, 4)
 
 
+def test_a_dump_without_subtasks_tells_how_many_acknowledged(answers):
+    dump = {"className": "failed", "id": 12, "status": "FAILED", "trigger_timestamp": EPOCH,
+            "num_subtasks": 4, "num_acknowledged_subtasks": 3, "tasks": {}}  # fmt: skip
+    message = f"CheckpointStatistics (for jobID={JOB}, jobName=orders) dump = {json.dumps(dump)} "
+    (said,) = answers({"a.log": plain(CLOCK[0], message).encode()})
+    assert "3 of 4 subtasks acknowledged it" in said["checkpoint-failures"].text
+
+
 def test_a_failure_that_two_logs_tell_is_one(tmp_path):
     attempt = "69fb6d5e408613b0cdb304abf873bf0a_20ba_1_0"
     job = plain(CLOCK[0], f"Job orders ({JOB}) switched from state CREATED to RUNNING.")

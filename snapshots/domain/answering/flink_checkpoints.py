@@ -46,7 +46,7 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
     counts = times_missing(failed)
     silent = [facts for facts in failed if not any(missing(facts))]
     if len(failed) == 1:
-        who = blame(failed[0]).sentence if counts else "Who did not acknowledge is not known."
+        who = blame(failed[0]).sentence if counts else _acknowledged(failed[0])
         after = "" if failed[0].duration is None else f" after {span(failed[0].duration)}"
         text = f"{begun(kind_of(failed[0]))} {failed[0].number} failed{after}. {who}"
     elif not counts:
@@ -65,6 +65,14 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
         _linked(job, failed),
         (job.command(_SUBTASKS),) if silent and not _has_subtasks(silent) else (),
     )
+
+
+def _acknowledged(facts: CheckpointFacts) -> str:
+    """Say how many subtasks acknowledged a failed checkpoint, where nobody knows which did not."""
+    if facts.acknowledged is None or facts.acknowledged >= (facts.subtasks or 0):
+        return "Who did not acknowledge is not known."
+    counted = times(facts.subtasks or 0, "subtask")
+    return f"{facts.acknowledged:,} of {counted} acknowledged it; who did not is not known."
 
 
 def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
