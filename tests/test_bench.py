@@ -73,6 +73,7 @@ HELPERS = {  # of the measurements
 ELSEWHERE = {  # with a Python that has apache-flink or rerun-sdk, or for minutes
     "beside_rerun",
     "real_flink_job",
+    "real_restarts",
     "real_spark_restarts",
     "real_upgrades",
     "upgrade_cases",

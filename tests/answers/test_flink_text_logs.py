@@ -164,6 +164,15 @@ def test_times_without_a_zone_are_not_given_as_instants(tmp_path):
     assert "no zone" in upload.inventory().notes[0]
 
 
+def test_failures_without_known_times_are_each_counted(tmp_path):
+    failing = [
+        plain(clock, f"Job orders ({JOB}) switched from state RUNNING to FAILING.")
+        for clock in CLOCK[:3]
+    ]
+    (report,) = reports(tmp_path, {"a.log": "\n".join(failing).encode()}).job_reports()
+    assert len(report.failures) == 3
+
+
 def test_a_message_that_a_line_only_quotes_is_none(tmp_path):
     lines = [
         plain(CLOCK[0], MESSAGES[0]),

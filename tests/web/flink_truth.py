@@ -23,7 +23,7 @@ AT_LEAST_ONCE = (
 )
 NO_BUFFERS = "The files of the checkpoint hold what was in flight, and nothing on these channels."
 FAILED = "The checkpoint did not complete, so nothing tells what was in flight."
-UNKNOWN_SERIALIZERS = {"flink1.18-sql-join", "flink1.3-operator-state"}  # docs/formats/agreement.md
+UNKNOWN_SERIALIZERS = {"flink1.3-operator-state"}  # docs/formats/agreement.md
 UNDER_WAY = "The checkpoint was still under way when the engine was asked."
 
 

@@ -13,14 +13,13 @@ _START = r"(?:^|- |: |\] |\t)"
 _BEHIND_LOGGER = r"(?:(?<= - )|^(?!.{0,400} - ))"  # or the message of a line of JSON
 _JOB = r"(?P<job>[0-9a-f]{32})"
 _ID = r"(?P<id>\d{1,18})"
-TRIGGERED, COMPLETED, EXPIRED, DECLINED, FAILED, RESTORED, STARTED_FROM, STATE, TASK, DUMP = (
+TRIGGERED, COMPLETED, EXPIRED, DECLINED, FAILED, RESTORED, STATE, TASK, DUMP = (
     "triggered",
     "completed",
     "expired",
     "declined",
     "failed",
     "restored",
-    "started from",
     "state",
     "task",
     "dump",
@@ -56,7 +55,6 @@ PATTERNS = tuple(
             rf"(?P<kind>Checkpoint|Savepoint) {_ID} @ (?P<at>-?\d{{1,18}})"
             r"(?: for (?P<job2>[0-9a-f]{32}))?(?: located at (?P<path>\S{1,2000}))?",
         ),
-        (STARTED_FROM, rf"Starting job {_JOB} from savepoint (?P<path>\S{{1,2000}})"),
         (
             STATE,
             rf"Job (?P<name>.{{1,300}}) \({_JOB}\) switched from state (?P<old>[A-Z]{{1,20}}) to "
@@ -81,7 +79,6 @@ _SIGNS = {
     DECLINED: r"Decline checkpoint \d",
     FAILED: r"(?:complete|trigger) checkpoint \d|Discarding checkpoint \d",
     RESTORED: r"Restoring (?:job|from) ",
-    STARTED_FROM: r"Starting job [0-9a-f]{32} from",
     STATE: r"switched from state [A-Z]",
     TASK: r"switched from [A-Z]+ to FAILED",
     DUMP: r"CheckpointStatistics \(for jobID=",

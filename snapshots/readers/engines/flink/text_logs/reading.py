@@ -34,6 +34,7 @@ _LONGEST_LOOKED_AT = 4_000  # characters of a line in which a message begins
 _QUARTER = 15 * 60 * 1000  # ms; offsets of zones are multiples of it
 _MOST_LATE = 60_000  # ms between a trigger and its line
 _FARTHEST_ZONE = 16 * 60 * 60 * 1000  # ms
+_SAME_FAILURE = 5_000  # ms within which a job breaks after its task
 _BROKEN = frozenset({"FAILING", "FAILED", "RESTARTING"})
 _ROTATED = re.compile(r"(.*?\.(?:log|out))\.(\d{1,6})(?:\.gz)?$")
 
@@ -173,12 +174,11 @@ class _OneLog:
             reason = "Checkpoint expired before completing."
             story.failed(number, self._at(line), place, reason)
         elif kind == messages.DECLINED:
-            reason = f"Declined by task {fields['task']}."
             story.failed(number, self._at(line), place, None)
-            self._expect_reason(story, number, line, reason)
+            self._expect_reason(story, number, line)
         elif kind == messages.FAILED:
             story.failed(number, self._at(line), place, fields.get("reason"))
-            self._expect_reason(story, number, line, None)
+            self._expect_reason(story, number, line)
         elif kind == messages.RESTORED:
             self._restored(story, fields, line, place)
         elif kind == messages.STATE:
@@ -217,7 +217,7 @@ class _OneLog:
         is_close = at is not None and abs(at - epoch - offset) < _MOST_LATE
         return offset if is_close and abs(offset) <= _FARTHEST_ZONE else None
 
-    def _expect_reason(self, story: Story, number: int, line: LogLine, other: str | None) -> None:
+    def _expect_reason(self, story: Story, number: int, line: LogLine) -> None:
         """Take the reason from the stack trace, which begins on the next line if there is one."""
         known = story.checkpoint(number, "")
         known["places"] = [place for place in known["places"] if place]
@@ -231,8 +231,6 @@ class _OneLog:
             take(LogLine(line.number, line.trace.partition("\n")[0], False))
         else:
             self.trace = take
-        if other and known["status"] == "FAILED":
-            known.setdefault("declined", other)
 
     def _restored(self, story: Story, fields: dict[str, Any], line: LogLine, place: str) -> None:
         story.restores.append(
@@ -250,8 +248,8 @@ class _OneLog:
         if fields["new"] not in _BROKEN:
             return
         at = self._at(line)
-        same = story.failures and (story.failures[-1].at or 0) >= (at or 0) - 5_000
-        if not same:
+        last = story.failures[-1].at if story.failures else None
+        if last is None or at is None or last < at - _SAME_FAILURE:
             self._expect_trace(story.add_failure(Failure(place, at, None, "")), line)
 
     def _task(self, story: Story, fields: dict[str, Any], line: LogLine, place: str) -> None:
