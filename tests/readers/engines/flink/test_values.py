@@ -171,7 +171,8 @@ Column = sql_rows.Column
         (Column("VarCharType"), b"h\xc3\xa9\0\0\0\0\x83", "hé"),
         (Column("VarBinaryType"), b"\x01\x02" + bytes(5) + b"\x82", {"hex": "0102"}),
         (Column("DecimalType", 5, 2), slot(-12345), "-123.45"),
-        (Column("TimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500Z"),
+        (Column("TimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500"),
+        (Column("LocalZonedTimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500Z"),
         (Column("ArrayType"), slot(0), {"unread": "ArrayType"}),
     ],
     ids=lambda column: getattr(column, "type", ""),
@@ -187,7 +188,7 @@ def test_columns_behind_the_fixed_part_of_a_row():
     columns = [Column("CharType"), Column("TimestampType", 6), Column("DecimalType", 20, 1)]
     tail = text.ljust(24, "\0").encode() + slot(1_500) + b"\x01\x00" + bytes(6)
     row = a_row(columns, at(len(text), 32), at(7_000, 56), at(2, 64), tail=tail)
-    assert row["fields"] == [text, "1970-01-01T00:00:01.500007Z", "25.6"]
+    assert row["fields"] == [text, "1970-01-01T00:00:01.500007", "25.6"]
 
 
 def test_the_kind_and_the_nulls_of_a_row():
@@ -221,8 +222,8 @@ def test_decimals_and_time_stamps_of_sql_outside_rows():
     assert decimal.decode(Cursor(i64(5))) == "0.05"
     large = sql_rows.DecimalDataSerializer(30, 2)
     assert large.decode(Cursor(i32(2) + b"\x01\x00")) == "2.56"
-    assert sql_rows.TimestampDataSerializer(3).decode(Cursor(i64(0))) == "1970-01-01T00:00:00Z"
+    assert sql_rows.TimestampDataSerializer(3).decode(Cursor(i64(0))) == "1970-01-01T00:00:00"
     fine = sql_rows.TimestampDataSerializer(6)
-    assert fine.decode(Cursor(i64(1) + i32(5_000))) == "1970-01-01T00:00:00.001005Z"
+    assert fine.decode(Cursor(i64(1) + i32(5_000))) == "1970-01-01T00:00:00.001005"
     with pytest.raises(Malformed, match="17 bytes"):
         large.decode(Cursor(i32(17) + bytes(17)))

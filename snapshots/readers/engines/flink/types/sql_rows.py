@@ -1,7 +1,8 @@
 """Decode rows of Flink SQL: BinaryRowData and related formats, stored as they lie in memory.
 
 A row becomes ``{"binaryRow": hex, "arity", "rowKind", "fields"}``; a field of a type that is not
-read becomes ``{"unread": type}``. A row does not state its byte order. Little-endian is assumed,
+read becomes ``{"unread": type}``. TIMESTAMP has no zone, so that no ``Z`` is behind it, which
+TIMESTAMP_LTZ has. A row does not state its byte order. Little-endian is assumed,
 since nearly all machines of clusters are.
 Source: Flink, RowDataSerializer, BinaryRowData, BinarySegmentUtils.
 """
@@ -134,12 +135,21 @@ def _decimal(row: _Row, index: int, column: Column) -> str:
     return decimal_text(int.from_bytes(row.part(offset, length), "big", signed=True), column.scale)
 
 
-def _timestamp(row: _Row, index: int, column: Column) -> str:
+def _instant(row: _Row, index: int, column: Column) -> str:
     if column.precision <= _COMPACT_TIME:
         return _moment(row.number(index), 0, row.at)
     nanos, offset = struct.unpack("<II", row.slot(index))
     (millis,) = struct.unpack("<q", row.part(offset, 8))
     return _moment(millis, nanos, row.at)
+
+
+def _timestamp(row: _Row, index: int, column: Column) -> str:
+    return _without_zone(_instant(row, index, column))
+
+
+def _without_zone(instant: str) -> str:
+    """Return the reading of a clock that Flink stores as if its zone were UTC."""
+    return instant.removesuffix("Z")
 
 
 def _moment(millis: int, nanos: int, at: int) -> str:
@@ -173,7 +183,7 @@ _READ: dict[str, Callable[[_Row, int, Column], object]] = {
     "VarBinaryType": lambda row, index, column: {"hex": row.varying(index).hex()},
     "DecimalType": _decimal,
     "TimestampType": _timestamp,
-    "LocalZonedTimestampType": _timestamp,
+    "LocalZonedTimestampType": _instant,
 }
 
 
@@ -235,7 +245,11 @@ class DecimalDataSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class TimestampDataSerializer(Serializer):
-    """TimestampDataSerializer: milliseconds; with a precision above 3 also nanoseconds."""
+    """TimestampDataSerializer: milliseconds; with a precision above 3 also nanoseconds.
+
+    Flink writes TIMESTAMP and TIMESTAMP_LTZ with it, and does not say which, so that no zone can be
+    shown.
+    """
 
     precision: int
 
@@ -249,7 +263,8 @@ class TimestampDataSerializer(Serializer):
 
     def decode(self, cursor: Cursor) -> str:
         at, millis = cursor.position, cursor.i64()
-        return _moment(millis, cursor.i32() if self.fixed_length == 12 else 0, at)
+        nanos = cursor.i32() if self.fixed_length == 12 else 0
+        return _without_zone(_moment(millis, nanos, at))
 
 
 @dataclass(frozen=True, slots=True)
