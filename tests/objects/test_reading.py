@@ -110,6 +110,15 @@ def test_the_cache_is_bounded_and_threads_still_get_right_answers(disk, stored, 
     assert far.kept_bytes() <= small_cache
 
 
+def test_of_blocks_of_one_hold_enough_are_dropped(stored, monkeypatch):
+    monkeypatch.setattr(far._blocks, "most", 10 * far.BLOCK)
+    part = StoredRecording.open(stored).manifest.parts_of("events")[0]
+    file = far.far_file(stored / part.file)
+    assert file.size > far._blocks.most
+    file.fetch(np.array([0]), np.array([file.size]))
+    assert far._blocks.most / 2 < far.kept_bytes() <= far._blocks.most
+
+
 def test_a_block_that_is_being_read_is_not_dropped(stored, monkeypatch):
     monkeypatch.setattr(far._blocks, "most", far.BLOCK)
     part = StoredRecording.open(stored).manifest.parts_of("events")[0]

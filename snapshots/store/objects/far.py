@@ -54,10 +54,12 @@ class _Blocks:
         free = [np.flatnonzero(file.present & (file.holders == 0)) for file in files]
         used = np.concatenate([file.used[own] for file, own in zip(files, free, strict=True)])
         surplus = -(-int(self.size - _DROPPED_TO * self.most) // BLOCK)
-        is_enough = surplus < len(used)
-        newest = np.partition(used, surplus)[surplus] if is_enough else self.clock + 1
-        for file, own in zip(files, free, strict=True):
-            file.drop(own[file.used[own] < newest])
+        oldest = np.ones(len(used), np.bool_)
+        if surplus < len(used):  # blocks of one hold are equally old, so they are counted
+            oldest[np.argpartition(used, surplus)[surplus:]] = False
+        ends = np.cumsum([len(own) for own in free])
+        for file, own, end in zip(files, free, ends, strict=True):
+            file.drop(own[oldest[end - len(own) : end]])
 
 
 _blocks = _Blocks(MOST_BYTES)
