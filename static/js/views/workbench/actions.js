@@ -167,7 +167,9 @@ export function wireActions(app) {
     player.set({ cut: start.slice() });
     if (start === codes) await showSnapshot();
     if (!cutFits(start)) app.say("A cut of so many processes does not fit into the link.");
-    requestAnimationFrame(() => app.spacetime.handles.focus(0));
+    requestAnimationFrame(() => {
+      if (player.state.cut) app.spacetime.handles.focus(0); // a hidden handle would take the space bar
+    });
   };
 
   /** Brings the whole cut of the chosen snapshot into view. */
