@@ -65,6 +65,7 @@ def test_two_people_curate_one_timeline(stack, page, review, colleague):  # noqa
 
 def test_a_group_counts_a_row_as_soon_as_it_is_moved_in(stack, page, review):
     page.get_by_role("button", name="Add all 2 to the timeline").click()
+    expect(page.locator(ROW)).to_have_count(2)  # a group before them would be the first row
     page.get_by_label("Words of your own").fill("What we did")
     page.get_by_role("button", name="Add a group").click()
     group = page.locator(".review-row.is-group")
