@@ -11,11 +11,12 @@ run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
 
 # All but the long tests, on SQLite, then on PostgreSQL half of the quick tests with rows, which are
-# left out before. Three processes keep two cores busy, because many tests wait for others.
+# left out before. Three processes keep two cores busy, because many tests wait for others. At most
+# three tests that failed are run once more, alone, and named (tests/once_more.py).
 test: .venv/test.stamp classes
 	@$(PYTHON) -m webapp.machine java chromium node postgres
-	@$(PYTHON) -m pytest --numprocesses 3 --no-loadscope-reorder --durations=20 --half -m "not long"
-	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 3 $(WITH_ROWS) --half
+	@$(PYTHON) -m tests.once_more --numprocesses 3 --no-loadscope-reorder --durations=20 --half -m "not long"
+	@FAST_TESTS=yes TEST_DATABASE=postgres $(PYTHON) -m tests.once_more --numprocesses 3 $(WITH_ROWS) --half
 
 # An archive of Spark's classes, with which Spark starts faster. A machine makes it once.
 classes: .venv/test.stamp
