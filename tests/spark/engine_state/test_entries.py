@@ -1,7 +1,11 @@
 """Entries of recorded checkpoints as Spark reads them, in the words of all engines."""
 
+import zipfile
+from pathlib import Path
+
 import pytest
 
+from snapshots.readers.engines.spark_streaming.adapter.entries import NO_EVENT_TIME
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from tasks.spark.engine_state import entries as streaming_entries
 from tasks.spark.engine_state.entries import WithState
@@ -10,6 +14,7 @@ from tasks.spark.engine_state.state import StateReader
 from tests.readers.engines.spark_streaming.cases import MAIN, in_order, unpack
 from tests.readers.engines.spark_streaming.inventory import name_of, told_by_entries
 
+STATE_DATA = Path(__file__).resolve().parents[2] / "data" / "spark-state"
 CASES = {
     "tws-value-list-map-timers": 10 * 4,
     "join-inner-hdfs": 8 * 6,
@@ -158,3 +163,15 @@ def noting(method, calls: list):
         return method(*arguments)
 
     return noted
+
+
+def test_keys_of_a_join_of_format_4_lack_the_event_time_that_spark_misreads(spark, tmp_path):
+    with zipfile.ZipFile(STATE_DATA / "join-format-4-right.zip") as package:
+        package.extractall(tmp_path)
+    upload = WithState(SparkUpload(tmp_path / "join-format-4-right"), spark)
+    entries = list(upload.entries())
+    assert entries
+    assert all(list(entry.key) == ["field0"] for entry in entries)
+    states = upload.inventory().checkpoints[-1].operators[0].states
+    assert {(state.reason, state.complete) for state in states} == {(NO_EVENT_TIME, True)}
+    assert states[0].type == "(field0) → (lk, lv, lt)"

@@ -23,6 +23,8 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     Reading,
     readings_of,
 )
+from snapshots.readers.engines.spark_streaming.state.schemas import EVENT_TIME
+from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 from snapshots.readers.engines.spark_streaming.state.stored_state import (
     Left,
     NotDecodable,
@@ -35,6 +37,10 @@ MOST_SECONDS = 120.0  # to read them
 TOO_MUCH = (
     f"at most {MOST_ENTRIES:,} entries of an upload are read, for at most {MOST_SECONDS / 60:.0f} "
     "minutes, and newer batches first."
+)
+NO_EVENT_TIME = (
+    f"Keys are shown without the column {EVENT_TIME}: Spark's own reader of state gives wrong "
+    "numbers for it in joins of state format 4."
 )
 _VALUES = ("value", "list_value", "map_value", "expiration_timestamp_ms")
 
@@ -116,13 +122,28 @@ class Reads:
         number, batch = job.first + place, job.batches[place].batch
         for operator in job.checkpoint.operators:
             for reading, name in state_names(job, operator).items():
-                rows = read_rows(Wanted(job, batch, operator.id, reading))
+                wanted = Wanted(job, batch, operator.id, reading)
+                rows = _without_event_time(wanted, read_rows(wanted))
                 self.rows[number, operator.id, name] = replace(rows, by_partition={})
                 damaged = self.damaged.setdefault(job.folder, {})
                 damaged.update((error.file, error) for error in rows.damaged)
                 for partition, stored in sorted(rows.by_partition.items()):
                     for row in stored:
                         yield _entry(number, operator.id, partition, name, reading, row)
+
+
+def _without_event_time(wanted: Wanted, rows: Rows) -> Rows:
+    """Take the event time out of the keys of a join of state format 4, and say so."""
+    schema = wanted.job.checkpoint.schemas.get((wanted.operator, DEFAULT_STORE))
+    families = schema.families if schema is not None and wanted.reading.kind == JOIN_SIDE else ()
+    if not any(family.has_event_time_in_key for family in families):
+        return rows
+    for stored in rows.by_partition.values():
+        for row in stored:
+            if isinstance(key := row.get("key"), dict):
+                key.pop(EVENT_TIME, None)
+    reason = " ".join(filter(None, (rows.reason, NO_EVENT_TIME)))
+    return replace(rows, reason=reason)
 
 
 def state_names(job: SparkJob, operator: Operator) -> dict[Reading, str]:

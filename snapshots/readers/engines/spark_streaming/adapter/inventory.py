@@ -58,6 +58,7 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     VARIABLE,
     Reading,
 )
+from snapshots.readers.engines.spark_streaming.state.schemas import EVENT_TIME
 from snapshots.readers.engines.spark_streaming.state.sql_types import Struct
 from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 
@@ -66,7 +67,7 @@ MOST_PARTS = 500_000  # operators, partitions and stores of all batches; the new
 MOST_MISSING = 100  # files named of one batch
 MOST_COLUMNS = 50
 NOT_LISTED = "Only the newest batches list their operators, because there are so many."
-_OF_JOINS_OWN = ("index", "matched")  # of key and value
+_OF_JOINS_OWN = (("index", EVENT_TIME), ("matched",))  # of key and value
 
 Loads = dict[int, dict[int, list[tuple[str, Load]]]]
 """The name of each store and what its version takes, by operator and partition."""
@@ -336,19 +337,19 @@ def _type(job: SparkJob, operator: Operator, reading: Reading) -> str | None:
     if schema is not None and reading.kind != VARIABLE:
         family = schema.default
     elif (schema := schemas.get((operator.id, DEFAULT_STORE))) is not None:
-        name = reading.name if reading.kind == VARIABLE else reading.store  # one of several
-        named = next((one for one in schema.families if one.name == name), None)
+        names = (reading.name,) if reading.kind == VARIABLE else reading.families
+        named = next((one for one in schema.families if one.name in names), None)
         if named is None:
             return None
         family = named
     else:
         return None
-    key, value = _OF_JOINS_OWN if reading.kind == JOIN_SIDE else (None, None)
+    key, value = _OF_JOINS_OWN if reading.kind == JOIN_SIDE else ((), ())
     return f"{_columns(family.key, key)} → {_columns(family.value, value)}"
 
 
-def _columns(struct: Struct, without: str | None) -> str:
-    columns = [name for name in struct.names if name != without]
+def _columns(struct: Struct, without: tuple[str, ...]) -> str:
+    columns = [name for name in struct.names if name not in without]
     return f"({listing.names(columns, MOST_COLUMNS)})"
 
 

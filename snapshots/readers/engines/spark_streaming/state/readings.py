@@ -41,6 +41,13 @@ class Reading:
             return f"{self.name}-keyWithIndexToValue"
         return DEFAULT_STORE
 
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Return how the column family can be called that a single store keeps the state in."""
+        if self.kind == JOIN_SIDE:  # state formats 3 and 4
+            return f"{self.name}-keyWithIndexToValue", f"{self.name}-keyWithTsToValues"
+        return (self.store,)
+
 
 def store_names(operator: Operator, versions: StoreVersions) -> list[str]:
     """Return the names of an operator's stores from its metadata, or else from its folders."""

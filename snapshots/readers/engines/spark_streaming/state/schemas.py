@@ -24,6 +24,8 @@ from snapshots.readers.formats.cursor import Cursor, Malformed
 
 NEWEST = 3
 DEFAULT_FAMILY = "default"
+EVENT_TIME = "__event_time"
+"""The column of keys in which a join of state format 4 keeps the event time."""
 _V3_NAME = re.compile(r"(\d{1,18})_[0-9A-Za-z-]{1,64}")
 
 
@@ -41,6 +43,12 @@ class ColumnFamily:
     value: Struct
     encoder: dict[str, Json] | None = None
     prefix_columns: int = 0
+
+    @property
+    def has_event_time_in_key(self) -> bool:
+        """Tell whether the key is a row and, outside of the row, an event time."""
+        name = (self.encoder or {}).get("keyStateEncoderType")
+        return isinstance(name, str) and name.startswith("TimestampAs")
 
 
 @dataclass(frozen=True)
