@@ -171,3 +171,19 @@ def test_damaged_descriptions_are_read_or_refused():
         except Malformed:
             continue
         assert len(serializer.name) <= 300
+
+
+def test_an_enum_of_scala_has_numbers_of_its_own():
+    constants = utf("LOW") + i32(3) + utf("HIGH") + i32(9)
+    name = utf("org.apache.flink.table.api.typeutils.ScalaEnumSerializerSnapshot")
+    serializer = read(name + i32(2) + utf("demo.Level$") + i32(2) + constants)
+    assert decoded(serializer, i32(9)) == "HIGH"
+    with pytest.raises(Malformed, match="no constant of the number 1"):
+        serializer.decode(Cursor(i32(1)))
+
+
+def test_a_collection_of_scala_may_hold_nulls():
+    name = "org.apache.flink.table.api.typeutils.TraversableSerializerSnapshot"
+    serializer = read(types.composite(name, (LONG,), utf("implicitly[…]"), 2))
+    assert serializer.name == "traversable<long>"
+    assert decoded(serializer, i32(2) + b"\x00\x01" + bytes(7) + b"\x07") == [None, 7]

@@ -63,13 +63,14 @@ class ListSerializer(Serializer):
 
 @dataclass(frozen=True, slots=True)
 class ArraySerializer(Serializer):
-    """GenericArraySerializer: a flag before each element says whether it is not null."""
+    """GenericArraySerializer, TraversableSerializer: a flag says whether an element is not null."""
 
     element: Serializer
+    outer: str = "array"
 
     @property
     def name(self) -> str:
-        return named("array", (self.element,))
+        return named(self.outer, (self.element,))
 
     fixed_length = None
 
@@ -167,6 +168,66 @@ class EnumSerializer(Serializer):
                 f"An enum with {len(self.constants)} constants has no constant {index}", at
             )
         return self.constants[index]
+
+
+@dataclass(frozen=True, slots=True)
+class ScalaEnumSerializer(Serializer):
+    """EnumValueSerializer of Scala: the number of a constant.
+
+    Attributes:
+        constants: the names of the constants with their numbers.
+    """
+
+    type_name: str
+    constants: tuple[tuple[str, int], ...]
+
+    @property
+    def name(self) -> str:
+        return f"enum {self.type_name}"
+
+    fixed_length = 4
+
+    def decode(self, cursor: Cursor) -> str:
+        at, number = cursor.position, cursor.i32()
+        for name, own in self.constants:
+            if own == number:
+                return name
+        raise Malformed(f"The enum has no constant of the number {number}", at)
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSerializer(Serializer):
+    """OptionSerializer of Scala: a flag, and behind it the value if there is one; else None."""
+
+    element: Serializer
+
+    @property
+    def name(self) -> str:
+        return named("option", (self.element,))
+
+    fixed_length = None
+
+    def decode(self, cursor: Cursor) -> object:
+        return self.element.decode(cursor) if cursor.flag() else None
+
+
+@dataclass(frozen=True, slots=True)
+class TrySerializer(Serializer):
+    """TrySerializer of Scala; a value is {"success": value} or {"failure": exception}."""
+
+    success: Serializer
+    failure: Serializer
+
+    @property
+    def name(self) -> str:
+        return named("try", (self.success,))
+
+    fixed_length = None
+
+    def decode(self, cursor: Cursor) -> dict[str, object]:
+        if cursor.flag():
+            return {"success": self.success.decode(cursor)}
+        return {"failure": self.failure.decode(cursor)}
 
 
 @dataclass(frozen=True, slots=True)

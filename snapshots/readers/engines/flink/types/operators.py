@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from snapshots.readers.engines.flink.types import moments
 from snapshots.readers.engines.flink.types.composites import as_object
 from snapshots.readers.engines.flink.types.values import (
     Serializer,
@@ -302,6 +303,10 @@ def _sorted_long(cursor: Cursor) -> int:
     return cursor.i64() ^ _LEAST_I64
 
 
+def _nothing(cursor: Cursor) -> None:
+    pass
+
+
 def _one_byte(cursor: Cursor) -> None:
     cursor.u8()
 
@@ -317,15 +322,27 @@ def _count_window(cursor: Cursor) -> dict[str, int]:
     return {"window": cursor.i64()}
 
 
+def _days(cursor: Cursor) -> str:
+    return moments.day_text(cursor.i32())
+
+
+def _millis_of_day(cursor: Cursor) -> str:
+    at = cursor.position
+    return moments.time_of_day_text(cursor.i32(), at)
+
+
 _Read = Callable[[Cursor], object]
 _SIMPLE: tuple[tuple[str, int | None, _Read], ...] = (
     ("deweynumber", None, _dewey),
     ("eventid", 12, _event_id),
     ("sortedlong", 8, _sorted_long),
     ("null", 1, _one_byte),
+    ("nullvalue", 0, _nothing),
     ("variant", None, _variant),
     ("bitmap", None, hex_bytes),
     ("countwindow", 8, _count_window),
     ("tuple0", 1, _one_byte),
+    ("days", 4, _days),
+    ("millisofday", 4, _millis_of_day),
 )
 SIMPLE = {name: Simple(name, length, read) for name, length, read in _SIMPLE}
