@@ -86,8 +86,9 @@ class ResumableUpload(models.Model):
 
     @property
     def source_name(self) -> str:
-        """Return the name of the file; empty if the sender did not tell it."""
-        return self.metadata.get("filename", "")
+        """Return the name of the file, “upload” if the sender told none."""
+        name = self.metadata.get("filename", "").replace("\\", "/").rpartition("/")[2].strip()
+        return "upload" if name in ("", ".", "..") else name
 
     @property
     def has_ended(self) -> bool:

@@ -105,6 +105,19 @@ def test_a_file_in_two_pieces_is_the_recording_of_the_file(api, data_dir):
     assert Job.objects.get(recording=recording).pk == state["accepted"]["job"]
 
 
+@pytest.mark.parametrize("name", ["", "..", "logs/", "C:\\"])
+def test_a_file_without_a_name_is_taken_all_the_same(api, name):
+    address = begun(api, filename=name)["Location"]
+    assert piece(api, address, 0, LOG).status_code == 204
+    assert Recording.objects.get().source_name == "upload"
+
+
+def test_an_upload_of_which_nothing_was_told_is_taken(api):
+    begun = api.post("/api/uploads", headers={**TUS, "Upload-Length": str(len(LOG))})
+    assert piece(api, begun["Location"], 0, LOG).status_code == 204
+    assert api.get(begun["Location"]).json()["name"] == "upload"
+
+
 def test_it_is_answered_as_an_upload_in_one_piece_is(api):
     address = begun(api)["Location"]
     piece(api, address, 0, LOG)
