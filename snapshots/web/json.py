@@ -16,11 +16,7 @@ class OrjsonParser(Parser):
     """Refuses NaN, infinities, text that is not Unicode, and bodies that are not objects."""
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
-        try:
-            body = orjson.loads(request.body)
-        except orjson.JSONDecodeError as error:
-            sentence = f"The body is not JSON: {error.msg}."
-            raise NotJson(sentence, line=error.lineno) from None
+        body = read(request.body)
         if not isinstance(body, dict):
             raise Invalid("The body is an object, {…}.", field="body")
         return body
@@ -31,6 +27,25 @@ class OrjsonRenderer(BaseRenderer):
 
     def render(self, request: HttpRequest, data: Any, *, response_status: int) -> bytes:
         return dumps(data)
+
+
+def read(text: str | bytes, what: str = "body") -> Any:
+    """Return the value of JSON that a client sent, which orjson, Python and Django can write again.
+
+    Args:
+        text: the JSON.
+        what: what it is, for the sentence of a refusal.
+
+    Raises: NotJson, also for values that are nested more than 254 levels deep.
+    """
+    try:
+        value = orjson.loads(text)
+        orjson.dumps(value)
+    except orjson.JSONDecodeError as error:
+        raise NotJson(f"The {what} is not JSON: {error.msg}.", line=error.lineno) from None
+    except orjson.JSONEncodeError:
+        raise NotJson(f"The {what} is nested more than 254 levels deep.") from None
+    return value
 
 
 def dumps(payload: Any) -> bytes:

@@ -275,3 +275,37 @@ def without_a_row(rows: set[str], there: set[str]) -> list[str]:
         *(f"{address!r} has no row in access_table." for address in sorted(there - rows)),
         *(f"{address!r} has a row, and does not exist." for address in sorted(rows - there)),
     ]
+
+
+# --- what a body nests deeply is no failure of the server -----------------------------------------
+
+
+OF_FORMS = ("view", "document", "parameters")  # fields in which pages send JSON
+DEPTHS = (300, 1_000)  # orjson writes 254 levels and reads 1,024; Python has 1,000 frames
+
+
+def test_json_that_is_nested_deeply_is_no_failure(world):
+    failed = []
+    for row in ROWS:
+        if row.method in ("GET", "DELETE") or row.address.startswith("/api/uploads"):
+            continue
+        person = next(name for name, outcome in RULES[row.rule].items() if outcome in (DONE, "503"))
+        client = world.client(person, by_token=row.is_call)
+        body = json.loads(filled(row.body, world.things)) if row.body else {}
+        for name in body if row.is_call else {*body, *OF_FORMS}:
+            for depth in DEPTHS:
+                with transaction.atomic():
+                    response = sent_deep(client, row, world, body, name, depth)
+                    transaction.set_rollback(True)
+                if response.status_code == 500:
+                    failed.append(f"{row}: {name}, {depth} levels")
+    assert not failed, "\n".join(failed)
+
+
+def sent_deep(client: Client, row: Row, world: World, body: dict[str, Any], name: str, depth: int):
+    """Send the request of a row with a deeply nested list in one of its fields."""
+    address, deep = filled(row.address, world.things), "[" * depth + "]" * depth
+    if row.is_call:
+        text = json.dumps(body | {name: "DEEP"}).replace('"DEEP"', deep)
+        return client.generic(row.method, address, text, content_type="application/json")
+    return client.post(address, {key: _value(item) for key, item in body.items()} | {name: deep})

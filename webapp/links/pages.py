@@ -1,6 +1,5 @@
 """Open short and public links, and the forms of the page that shares something."""
 
-import json
 from typing import Any
 
 from django.contrib import messages
@@ -14,6 +13,7 @@ from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Problem
 from snapshots.reviews.models import Review
 from snapshots.services import sharing
+from snapshots.web.json import read
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.pages.sharing import render_sharing
 from webapp.accounts import audit
@@ -108,7 +108,7 @@ def _fields(request: SignedInRequest) -> dict[str, Any]:
         return {
             "name": request.POST.get("name", ""),
             "days": int(days) if days else None,
-            "view": checked_view(json.loads(view)) if view else None,
+            "view": checked_view(read(view, "view")) if view else None,
             "with_notes": "with_notes" in request.POST,
             "with_downloads": "with_downloads" in request.POST,
         }

@@ -195,7 +195,10 @@ def _joined(earlier: Defect, later: Defect) -> Defect:
 
 def quoted(value: object) -> str:
     """Format a name or value as JSON, cut after 60 characters."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return "a value of many levels"
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "…"
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import orjson
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
@@ -18,10 +17,10 @@ from snapshots.payloads.opened import (
     taken_events,
 )
 from snapshots.payloads.recordings import Accepted
-from snapshots.problems import Invalid, NotJson, TooLarge, WrongMediaType
+from snapshots.problems import Invalid, TooLarge, WrongMediaType
 from snapshots.services import opened
 from snapshots.web.api.parameters import RecordingId
-from snapshots.web.json import reply
+from snapshots.web.json import read, reply
 from webapp.accounts.auth import SignedInRequest
 from webapp.edge.idempotency import DOCUMENTED, idempotent
 
@@ -108,10 +107,7 @@ def open_one(request: SignedInRequest) -> HttpResponse:
 
 
 def _fields(body: bytes) -> dict[str, Any]:
-    try:
-        fields = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise NotJson(f"The body is not JSON: {error.msg}.", line=error.lineno) from None
+    fields = read(body)
     if not isinstance(fields, dict) or fields.get("open") is not True:
         raise Invalid(
             "The body is an object with “open”: true and the header. To upload a log, send it as "

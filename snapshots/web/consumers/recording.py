@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 from urllib.parse import parse_qs
 
-import orjson
 from channels.db import database_sync_to_async
 
 from snapshots import access
@@ -18,12 +17,13 @@ from snapshots.jobs import live
 from snapshots.models import Recording
 from snapshots.passing import problem_of
 from snapshots.payloads.opened import head_of
-from snapshots.problems import Conflict, Invalid, NotFound, Problem, TooMany
+from snapshots.problems import Conflict, Invalid, NotFound, NotJson, Problem, TooMany
 from snapshots.reviews import incidents
 from snapshots.store.errors import StoreError
 from snapshots.store.reader import StoredRecording
 from snapshots.web.consumers.connection import NOT_FOUND, TRY_AGAIN, JsonConsumer, logged
 from snapshots.web.consumers.newest import Newest
+from snapshots.web.json import read
 from snapshots.web.latest import Latest
 from snapshots.web.together.guest import RoomGuest, require_room
 from snapshots.web.together.shared import Member
@@ -205,9 +205,9 @@ class RecordingConsumer(JsonConsumer):
 
     async def _read(self, raw: str | bytes) -> None:
         try:
-            message = orjson.loads(raw)
-        except orjson.JSONDecodeError as error:
-            return await self.refuse(f"The message is not JSON: {error.msg}.")
+            message = read(raw, "message")
+        except NotJson as problem:
+            return await self.refuse(problem.detail)
         if not isinstance(message, dict):
             return await self.refuse("A message must be an object with a type.")
         if isinstance(visitor := self.scope["user"], access.Visitor):

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import orjson
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
@@ -16,10 +15,11 @@ from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import times
 from snapshots.models import Recording, Topology
 from snapshots.payloads.topologies import topology_detail
-from snapshots.problems import Problem, Refused
+from snapshots.problems import NotJson, Problem, Refused
 from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import delete_topology, save_topology
 from snapshots.simulating import topology_documents
+from snapshots.web.json import read
 from snapshots.web.pages import simulation_form
 from snapshots.web.pages.listing import Column, Listing
 from snapshots.web.pages.rendering import ask_to_delete, page, wants_list_alone
@@ -121,8 +121,8 @@ def _default_name(row: Topology | None, document: dict[str, Any]) -> str:
 def _document(request: HttpRequest) -> dict[str, Any]:
     """Return the document that the editor sent, with the name that was typed. Raises: Refused."""
     try:
-        document = orjson.loads(request.POST.get("document", ""))
-    except ValueError:
+        document = read(request.POST.get("document", ""))
+    except NotJson:
         raise Refused("The topology came damaged. Reload the page.", code="not-json") from None
     if not _is_whole(document):
         raise Refused("The topology came damaged. Reload the page.", code="wrong-type")
