@@ -111,6 +111,27 @@ def reported(case: str) -> dict[str, bytes]:
     return {n: data for n, data in real("reports").items() if n.startswith(f"{case}/")}
 
 
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        lambda data: b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n" + data,
+        lambda data: b"$ curl -s http://jm:8081/jobs/x/checkpoints\n" + data + b"\n$ ",
+        lambda data: b"```\n" + data + b"\n```\n",
+        lambda data: data.decode().encode("utf-16"),
+        lambda data: repr(json.loads(data)).encode(),
+        lambda data: json.dumps(json.loads(data), indent=1).replace("\n", ",\n").encode()
+        .replace(b"{,", b"{").replace(b"[,", b"[").replace(b",,", b","),
+    ],
+    ids=["headers", "prompt", "fence", "UTF-16", "Python", "commas"],
+)  # fmt: skip
+def test_an_answer_is_read_as_it_was_pasted(answers, pasted):
+    data = real("running")["checkpoints.json"]
+    (plain,) = answers({"checkpoints.json": data})
+    (found,) = answers({"out.txt": pasted(data)})
+    assert {one.text for one in found.values()} == {one.text for one in plain.values()}
+    assert "7, completed after 9 ms" in found["state"].text
+
+
 # --- one answer alone -----------------------------------------------------------------------------
 
 

@@ -4,6 +4,8 @@ tests/data/spark-progress holds an event log that PySpark 4.3.0 wrote, of a quer
 """
 
 import json
+import pprint
+import re
 import struct
 from pathlib import Path
 
@@ -52,6 +54,21 @@ def answered(tmp_path, files: dict[str, str | bytes]) -> list[list[tuple[str, st
 
 
 REPORTS = [a_report(batch) for batch in range(3)]
+WRAPPED = [{"env": "prod", "query_progress": one} for one in REPORTS]
+PASTED = [
+    "\n".join(map(repr, REPORTS)),
+    repr(REPORTS),
+    ">>> query.recentProgress\n" + pprint.pformat(REPORTS) + "\n>>> exit()\n",
+    "In [7]: query.recentProgress\nOut[7]: " + pprint.pformat(REPORTS),
+    "```json\n" + json.dumps(REPORTS, indent=2) + "\n```\n",
+    re.sub(r"(\n *[}\]])", r",\1", json.dumps(REPORTS, indent=2)),
+    re.sub('"([^"]*)"', "“\\1”", json.dumps(REPORTS)),
+    json.dumps(REPORTS, indent=2).encode("utf-16"),
+    "\n".join(map(json.dumps, WRAPPED)),
+    "\n".join(json.dumps({"progress": one}) for one in REPORTS),
+    "\n".join(json.dumps({"event": json.dumps(one)}) for one in REPORTS),
+]
+"""As a shell, a notebook, a chat, PowerShell or a listener gives them."""
 
 
 @pytest.mark.parametrize(
@@ -64,6 +81,7 @@ REPORTS = [a_report(batch) for batch in range(3)]
         ",\n".join(json.dumps(one, indent=4) for one in REPORTS),
         "".join(map(json.dumps, REPORTS)),
         json.dumps(REPORTS[:2]) + "\n" + json.dumps(REPORTS[2:]),
+        *PASTED,
     ],
 )
 @pytest.mark.parametrize("name", ["progress.jsonl", "pasted", "deep/down/in/a.log"])
@@ -153,9 +171,9 @@ def test_the_exception_that_ended_a_query_comes_first(tmp_path):
     assert "well" not in [level for level, _ in sentences]
 
 
-def test_reports_that_python_printed_are_refused_with_the_way_that_works(tmp_path):
-    with pytest.raises(InputRefused, match="as Python prints a dictionary.*json.dumps"):
-        opened(tmp_path, {"out.txt": repr(REPORTS[0])})
+def test_a_pasted_report_that_is_cut_off_is_refused_with_the_place(tmp_path):
+    with pytest.raises(InputRefused, match="ends too early.*At character 295, .*it ends"):
+        opened(tmp_path, {"out.txt": repr(REPORTS[0])[:300].rpartition(",")[0]})
 
 
 def test_an_event_log_without_a_streaming_query_is_refused_as_one(tmp_path):
@@ -173,6 +191,7 @@ def test_the_derived_recording_has_an_event_for_each_batch(tmp_path):
 
 def test_no_mutated_report_crashes(tmp_path):
     seeds = [json.dumps(REPORTS, indent=1).encode(), EVENTS.read_bytes(), in_lz4(plain_events())]
+    seeds += [one.encode() if isinstance(one, str) else one for one in PASTED]
     for number, data in enumerate(mutated(seeds, 150)):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -72,6 +72,7 @@ def _last(points: Sequence[Point], read: Read, *, is_well: bool) -> Sentence:
     text = f"{text}{moment(last.item.triggered_at)}"
     if rows:
         of = f"the last {len(read):,}" if len(points) > len(read) else "these"
+        of = of if len(points) > 1 else "it"
         text = f"{text}: {of} had {times(sum(rows), 'row')}"
     return Sentence("last-batch", f"{text}.", WELL if is_well else FACT, (to_checkpoint(last),))
 

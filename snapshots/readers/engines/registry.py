@@ -85,9 +85,10 @@ def recognise(folder: Path, files: tuple[str, ...], format: str) -> Recognised:
     Args:
         format: one of FORMATS; if it is PACKAGE, the files show which engine wrote them.
     """
-    if format != PACKAGE:
-        return Recognised(READERS[format], f"The format was given as {format}.")
     beginnings = Beginnings(files, lambda name: _start(folder / name))
+    if format != PACKAGE:
+        given = f"The format was given as {format}."
+        return Recognised(READERS[format], READERS[format].recognises(beginnings) or given)
     for reader in READERS.values():
         if reason := reader.recognises(beginnings):
             return Recognised(reader, reason)

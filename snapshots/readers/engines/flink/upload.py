@@ -41,7 +41,7 @@ _EMPTY = (
     "It is empty. Flink writes it last: either it was stopped while it wrote, or the copy failed."
 )
 _MOST_CANDIDATES = 100  # jobs that are compared
-_HEAD_BYTES = 64
+_HEAD_BYTES = 2**12
 _LOG_HEAD = 2**16  # bytes
 _MOST_TRIED_AS_LOGS = 2_000  # files
 NOT_NEEDED = "No checkpoint in the upload needs it."

@@ -1,8 +1,9 @@
 """Find the progress reports in a file: JSON of any layout, or an event log of Spark's.
 
-People keep ``lastProgress`` and ``recentProgress`` one a line, pretty-printed, as an array, or one
-after the other. An event log holds them as ``QueryProgressEvent``, and in ``QueryTerminatedEvent``
-the exception that ended a query; it is plain or compressed with zstd or lz4.
+People keep ``lastProgress`` and ``recentProgress`` one a line, pretty-printed, as an array, one
+after the other, as Python prints its dictionaries, or inside an object of a listener. An event log
+holds them as ``QueryProgressEvent``, and in ``QueryTerminatedEvent`` the exception that ended a
+query; it is plain or compressed with zstd or lz4.
 Source: Spark's StreamingQueryProgress, StreamingQueryListener and EventLogFileWriters.
 """
 
@@ -10,23 +11,32 @@ import json
 import re
 import struct
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, parse
+from snapshots.readers.formats import literals
+from snapshots.readers.formats.pasted import bare
 
 ZSTD = b"\x28\xb5\x2f\xfd"
 LZ4_OF_JAVA, SNAPPY_OF_SPARK = b"LZ4Block", b"\x82SNAPPY\x00"
 _EVENT = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 PROGRESS, TERMINATED = f"{_EVENT}ProgressEvent", f"{_EVENT}TerminatedEvent"
 _KEYS = {"batchId", "runId", "sources"}
-_JSON_REPORT = re.compile(
-    rb'\A\s*(?:\[\s*)?\{(?=.*"batchId"\s*:)(?=.*"runId"\s*:)(?=.*"(?:numInputRows|durationMs)"\s*:)',
+_QUOTE = r"\\?(?:\"|'|“|”)"
+_REPORT = re.compile(
+    "".join(
+        (
+            r"\A[\s\[(]*\{",
+            *(rf"(?=.*{_QUOTE}{key}{_QUOTE}\s*:)" for key in ("batchId", "runId")),
+            rf"(?=.*{_QUOTE}(?:numInputRows|durationMs){_QUOTE}\s*:)",
+        )
+    ).encode(),
     re.S,
 )
 _EVENT_LOG = re.compile(rb'\A\s*\{"Event":"(?:SparkListener|org\.apache\.spark\.)')
-_PYTHON_REPR = re.compile(rb"\A\s*\[?\{'id':.{0,200}'runId':.{0,2000}'batchId':", re.S)
 _BLANK = re.compile(r"[\s,\x00]*")
 _PIECE = 2**16
 _LZ4_HEADER = struct.Struct("<8sBIII")  # magic, token, sizes stored and original, checksum
@@ -34,6 +44,8 @@ _LZ4_RAW = 0x10  # in the token: the block is stored as it is
 _LZ4_LARGEST = 2**25
 _LINES_TRIED = 20
 _DEEPEST = 100  # levels of a line that is tried
+_DEEPEST_INSIDE = 2  # levels above a report
+_MOST_FIELDS = 50  # of an object that are looked into
 MOST_DOCUMENTS_BEHIND_ONE_ANOTHER = 100_000
 
 
@@ -71,18 +83,12 @@ def begins_with_reports(start: bytes) -> str | None:
     """Return what a file's first bytes show that it holds; None if it holds no reports."""
     if start.startswith((ZSTD, LZ4_OF_JAVA)):
         start = _beginning(start)
+    start = bare(start)
     if _EVENT_LOG.match(start):
         return "an event log of Spark"
-    if _PYTHON_REPR.match(start):
-        return "progress reports of Spark, printed as Python's dictionaries"
-    if _JSON_REPORT.match(start):
+    if _REPORT.match(start):
         return "progress reports of a Spark query"
     return None
-
-
-def is_python_repr(data: bytes) -> bool:
-    """Tell whether these are reports that Python printed, which is not JSON."""
-    return _PYTHON_REPR.match(data[:_PIECE]) is not None
 
 
 def _beginning(start: bytes) -> bytes:
@@ -143,6 +149,7 @@ def _lz4_blocks(data: bytes, most: int) -> Iterator[bytes]:
 
 def documents(data: bytes, depth: int) -> Iterator[Found]:
     """Yield the reports of a file in their order, and what is none where one is expected."""
+    data = bare(data)
     lines = data.splitlines()
     is_event_log = _EVENT_LOG.match(data[:_PIECE]) is not None
     if is_event_log or any(map(_is_one_document, lines[:_LINES_TRIED])):
@@ -160,7 +167,7 @@ def _is_one_document(line: bytes) -> bool:
     except NotReadable:
         return False
     items = value if isinstance(value, list) else [value]
-    return any(isinstance(item, dict) and item.keys() >= _KEYS for item in items)
+    return any(isinstance(item, dict) and any(_reports_in(item)) for item in items)
 
 
 def _of_text(text: bytes | str, line: int, depth: int) -> Iterator[Found]:
@@ -194,11 +201,24 @@ def _of_value(value: Json, line: int) -> Iterator[Found]:
         return
     elif event is not None:
         return
-    if value.keys() >= _KEYS:
-        yield Found(line, report=value)
-    else:
+    reports = list(_reports_in(value))
+    yield from (Found(line, report=report) for report in reports)
+    if not reports:
         lacking = ", ".join(sorted(_KEYS - value.keys()))
         yield Found(line, problem=f"It is no progress report: it lacks {lacking}.")
+
+
+def _reports_in(value: dict[str, Json], depth: int = _DEEPEST_INSIDE) -> Iterator[dict[str, Json]]:
+    """Yield an object if it is a report, else the reports in its fields: a listener wraps them."""
+    if value.keys() >= _KEYS:
+        yield value
+        return
+    for item in list(value.values())[:_MOST_FIELDS]:
+        if isinstance(item, str) and item.startswith("{") and '"batchId"' in item:
+            with suppress(NotReadable):
+                item = parse(item, _DEEPEST)
+        if isinstance(item, dict) and depth:
+            yield from _reports_in(item, depth - 1)
 
 
 def _behind_one_another(data: bytes, depth: int) -> Iterator[Found]:
@@ -217,9 +237,14 @@ def _behind_one_another(data: bytes, depth: int) -> Iterator[Found]:
             return
         try:
             _, end = decoder.raw_decode(text, begin)
+            found = _of_text(text[begin:end], line, depth)
         except (ValueError, RecursionError):
-            yield Found(line, problem="It is not JSON, or it ends too early.")
-            return
-        yield from _of_text(text[begin:end], line, depth)
+            try:
+                value, end = literals.read(text, begin, depth)
+            except literals.NotLiteral as error:
+                yield Found(line, problem=f"It is not JSON, or it ends too early. {error}")
+                return
+            found = _of_value(value, line)
+        yield from found
         line += text.count("\n", begin, end)
         place = end

@@ -12,12 +12,14 @@ from snapshots.readers.engines.flink.rest.answers import (
     REQUEST,
     VERTEX,
 )
+from snapshots.readers.formats.pasted import bare
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TELLING_KEYS = 3
 """How many keys of an answer the beginning of a longer file must show."""
 
 _TOKEN = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*(:)?|[{}\[\]]')
+_OTHER_QUOTES = re.compile(r"[\s\[(]*\{\s*(?:'|“|”)".encode())
 _JID = re.compile(rb'"jid"\s*:\s*"[0-9a-f]{32}"')
 _ARCHIVED_PATH = re.compile(rb'"path"\s*:\s*"/(?:jobs|config|applications)')
 _LISTED_JOB = re.compile(rb'"j?id"\s*:\s*"[0-9a-f]{32}"')
@@ -27,7 +29,7 @@ _OF_NO_JOB = (VERTEX, BACK_PRESSURE)  # alone they do not show that a file is Fl
 
 def looks_like_json(head: bytes) -> bool:
     """Tell whether a file with this beginning may be an answer."""
-    return head.removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
+    return bare(head).removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
 
 
 def begins_as_answer(start: bytes, is_whole: bool) -> bool:
@@ -37,7 +39,17 @@ def begins_as_answer(start: bytes, is_whole: bool) -> bool:
         start: the first bytes of the file.
         is_whole: whether these are all its bytes.
     """
+    start = _with_plain_quotes(bare(start))
     return any(_shows_answer(shown, start, is_whole) for shown in _outermost_keys(start))
+
+
+def _with_plain_quotes(start: bytes) -> bytes:
+    """Return a beginning with JSON's quotes, if Python or a chat has set others."""
+    if _OTHER_QUOTES.match(start) is None:
+        return start
+    for other in ("'", "“", "”"):
+        start = start.replace(other.encode(), b'"')
+    return start
 
 
 def _shows_answer(shown: set[str], start: bytes, is_whole: bool) -> bool:

@@ -46,7 +46,6 @@ from snapshots.readers.engines.spark_streaming.progress import (
     looks_like_progress,
     read_reports,
 )
-from snapshots.readers.engines.spark_streaming.report_documents import is_python_repr
 
 MOST_BATCHES = 20_000
 MOST_FILES_TRIED = 1_000
@@ -129,12 +128,6 @@ class ProgressUpload(EngineUpload):
         ]
 
     def _why_nothing(self) -> str:
-        paths = sorted(self.roles)
-        if paths and is_python_repr(self.files.read(paths[0], self.limits.progress_bytes)):
-            return (
-                f"{paths[0]} holds progress reports of Spark as Python prints a dictionary, which "
-                "is not JSON. Print them with print(json.dumps(report))."
-            )
         if self.damaged:
             first = self.damaged[0]
             return f"{first.file} holds no whole progress report of Spark. {first.what}"
