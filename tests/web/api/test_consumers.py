@@ -127,7 +127,6 @@ async def test_windows_and_cuts_are_answered_with_their_numbers(ada, banks):
         '{"type": "point", "channel": ["A->B"]}',
         '{"type": "offer", "person": true}',
         '{"type": "offer", "person": 1}',
-        f'{{"type": "cut", "request": {"[" * 1000}{"]" * 1000}}}',
     ],
 )
 async def test_a_message_without_meaning_is_refused_and_the_next_is_answered(ada, banks, text):
