@@ -172,11 +172,19 @@ def _require_safe(mark: Mark | None) -> None:
 
 
 def _named_files() -> set[Path]:
-    """Return the paths of the uploads and stores that rows name; empty if there are no tables."""
-    if Recording._meta.db_table not in connection.introspection.table_names():
+    """Return the paths of the uploads and stores that rows name; empty if there are no tables.
+
+    The tables may be those of an earlier version.
+    """
+    table = Recording._meta.db_table
+    if table not in connection.introspection.table_names():
         return set()
+    with connection.cursor() as cursor:
+        columns = {
+            each.name for each in connection.introspection.get_table_description(cursor, table)
+        }
     uploads, root = kept.root(), recordings.store().root
-    named_uploads, named_stores = recordings.named()
+    named_uploads, named_stores = recordings.named(columns)
     return {uploads / name for name in named_uploads} | {root / name for name in named_stores}
 
 

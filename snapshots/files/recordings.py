@@ -31,6 +31,9 @@ logger = logging.getLogger(__name__)
 
 _REPLACED_LASTS = timedelta(hours=1)
 
+NAMING = ("upload", "journal", "store")
+"""The columns of recordings that name files."""
+
 _KEPT_OF_A_SNAPSHOT = (
     "snapshot",
     "verdict",
@@ -55,16 +58,16 @@ def name_of(job_id: int, attempt: int, nonce: str = "") -> str:
     return f"j{job_id}-{attempt}-{nonce}" if nonce else f"j{job_id}-{attempt}"
 
 
-def named() -> tuple[set[str], set[str]]:
+def named(columns: Collection[str] = NAMING) -> tuple[set[str], set[str]]:
     """Return the names of the uploads and of the stores that rows name.
 
-    The journals of open recordings count as uploads.
+    The journals of open recordings count as uploads. ``columns`` are those that the table has, if
+    it may be of an earlier version.
     """
     uploads, stores = set(), set()
-    names = Recording.objects.values_list("upload", "journal", "store")
-    for upload, journal, folder in names.iterator():
-        uploads |= {upload, journal}
-        stores.add(folder)
+    for row in Recording.objects.values(*(name for name in NAMING if name in columns)).iterator():
+        uploads |= {row["upload"], row.get("journal", "")}
+        stores.add(row["store"])
     return uploads - {""}, stores - {""}
 
 
