@@ -151,7 +151,12 @@ def _flink() -> list[Seed]:
     found = [Seed(name, _folder(SHARED / "flink" / name)) for name in names]
     alone = next(data for path, data in found[0].files.items() if "savepoint" in path)
     plan = next(data for path, data in found[0].files.items() if path.endswith("checkpoints.json"))
-    return [*found, _one("_metadata", alone), _one("checkpoints.json", plan)]
+    listing = b"".join(
+        b"-rw-r--r--   3 flink users %10d 2025-10-09 08:04 /%s\n" % (len(data), path.encode())
+        for path, data in found[0].files.items()
+    )
+    files = [("_metadata", alone), ("checkpoints.json", plan), ("listing.txt", listing)]
+    return [*found, *(_one(name, data) for name, data in files)]
 
 
 def _folder(root: Path) -> dict[str, bytes]:

@@ -38,6 +38,7 @@ from snapshots.domain.answering.sentences import (
 from snapshots.domain.answering.upload_summary import newest
 from snapshots.domain.answering.wording import MOST_NAMED, begun, moment, to_checkpoint
 from snapshots.domain.inventory.model import COMPLETED
+from snapshots.domain.inventory.restore_check import AS_LISTED
 from snapshots.domain.model.defects import times
 
 _BROKEN = frozenset({"failed", "failing", "restarting", "suspended"})
@@ -107,7 +108,11 @@ def _stored(job: FlinkJob) -> int | None:
 def _no_answers(job: FlinkJob) -> Sentence:
     if job.is_of_older_release:
         return Sentence("state", _READ_AGAIN, NOT_KNOWN)
-    whole = [clause for clause in flink_restore.wholeness(job) if clause[0] != NOT_KNOWN]
+    whole = [
+        clause
+        for clause in flink_restore.wholeness(job)
+        if clause[0] != NOT_KNOWN or AS_LISTED.lower() in clause[1]
+    ]
     text = "".join(f"{begun(clause)}. " for _, clause in whole)
     return Sentence(
         "state",

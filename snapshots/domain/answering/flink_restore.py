@@ -9,6 +9,7 @@ from snapshots.domain.answering.sentences import NOT_KNOWN, WATCH, WELL, WRONG, 
 from snapshots.domain.answering.upload_summary import Point
 from snapshots.domain.answering.wording import named, to_checkpoint
 from snapshots.domain.inventory.model import COMPLETED, UNKNOWN
+from snapshots.domain.inventory.restore_check import NOT_KNOWN as UNKNOWN_ANSWER
 from snapshots.domain.inventory.restore_check import NOT_RESTORABLE, RESTORABLE
 from snapshots.domain.model.defects import times
 
@@ -42,11 +43,20 @@ def wholeness(job: FlinkJob) -> Iterator[tuple[str, str]]:
         more = f" ({times(len(broken) - 1, 'other')} neither)" if len(broken) > 1 else ""
         level = WRONG if completed or not whole else WATCH
         yield level, f"{_called(last, checked)} cannot be restored{more}: {_gap(last)}"
+    told = [
+        (point, said)
+        for point in unknown
+        if point.completeness is not None and (said := point.completeness.as_listed)
+    ]
+    if told:
+        last, said = told[-1]
+        yield NOT_KNOWN, f"{_called(last, checked)}: {said[:1].lower()}{said[1:]}".rstrip(".")
+    unknown = [point for point in unknown if not told or point is not told[-1][0]]
     if unknown:
         more = f" and {times(len(unknown) - 1, 'other')}" if len(unknown) > 1 else ""
         name = _called(unknown[-1], checked)
         yield NOT_KNOWN, f"whether all files of {name}{more} are there is not known"
-    if checked and not broken and not unknown:
+    if checked and not broken and not unknown and not told:
         yield WELL, _all_whole(checked)
 
 
@@ -95,6 +105,11 @@ def _remains(job: FlinkJob) -> Sentence:
     """Say that the upload has only folders without a `_metadata`, or damaged ones."""
     last = [point for point in job.points if point.item.path is not None][-1]
     problem = last.item.problem or ""
+    open_ = [point for point in job.points if _answer(point) == UNKNOWN_ANSWER]
+    if open_:
+        last = open_[-1]
+        text = f"Whether {named(last)} can be restored is not known. {_check_of(last)}"
+        return Sentence("restorable", text, NOT_KNOWN, (to_checkpoint(last),))
     text = f"No checkpoint in the upload can be restored. {problem}".rstrip()
     return Sentence("restorable", text, WRONG, (to_checkpoint(last),))
 

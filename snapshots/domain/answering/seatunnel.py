@@ -29,6 +29,7 @@ from snapshots.domain.inventory.model import (
     Fact,
     JobInventory,
 )
+from snapshots.domain.inventory.restore_check import LISTED
 from snapshots.domain.model.defects import times
 from snapshots.domain.model.listing import listed
 
@@ -182,7 +183,7 @@ def _first_line(text: str) -> str:
 
 
 def _commands(job: JobInventory) -> tuple[str, ...]:
-    key = job.key or "ID"
+    key = job.key.removeprefix(LISTED) or "ID"
     return (
         f"curl -s http://HOST:8080/job-info/{key} > job.json",
         f"curl -s http://HOST:8080/jobs/checkpoints/{key} > checkpoints.json",

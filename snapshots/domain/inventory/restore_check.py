@@ -17,6 +17,9 @@ MOST_FILES = 1_000  # of a checkpoint that are listed, those with a problem firs
 _MOST_SENTENCES = 100
 NOT_COMPLETED = "It is {}: only a completed checkpoint can be restored."
 NO_FILES = "Its files are not in the upload."
+LISTED = "listed: "  # how the key of a job begins that only a listing names
+AS_LISTED = "As far as names and sizes tell"
+"""How a reason begins for which only the content of files is not known: a listing names them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,12 @@ class Completeness:
         if self.answer == RESTORABLE:
             return ()
         return (*self.witnesses, *self.unknown) or (NO_FILES,)
+
+    @property
+    def as_listed(self) -> str | None:
+        """Return what names and sizes tell where only a listing names files; None elsewhere."""
+        found = (one[one.find(AS_LISTED) :] for one in self.unknown if AS_LISTED in one)
+        return None if self.witnesses else next(found, None)
 
     def gap(self) -> str | None:
         """Return the first reason and how many more there are; None if everything is there."""

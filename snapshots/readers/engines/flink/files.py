@@ -37,6 +37,7 @@ _MOST_COMPARED = 100  # files of one name
 _FLAT_SEPARATOR = re.compile(r"[/\\:_]")
 """What stands for / in the names of objects that were copied out of a store without folders."""
 
+ONLY_LISTED = "Only a listing names it: its content is not in the upload."
 SAVEPOINT_FOLDER = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]{12}")
 CHECKPOINT_FOLDER = re.compile(rf"chk-\d{{1,18}}|{SAVEPOINT_FOLDER.pattern}")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # Flink's names of state files
@@ -92,13 +93,18 @@ class Files:
     ``sizes`` has their sizes in bytes by path, relative to the root. ``refused`` says by path why
     something is not read (links, devices). ``folders`` are all folders, "" for the root, and
     ``empty`` those without any file. ``room`` is the budget for all that handles name.
-    Raises: InputRefused for too many files.
+    ``listed`` are files that are not there and that listings name; ``sizes`` has them, too. The
+    sizes of those in ``rough`` are rounded, and ``is_certain`` is false if the listings may lack
+    files. Raises: InputRefused for too many files.
     """
 
     def __init__(self, root: Path, most: int = MOST_FILES) -> None:
         self.root = Path(root)
         self.sizes: dict[str, int] = {}
         self.refused: dict[str, str] = {}
+        self.listed: frozenset[str] = frozenset()
+        self.rough: frozenset[str] = frozenset()
+        self.is_certain = True
         self.empty: list[str] = []
         self.folders: list[str] = []
         self.room = Room("bytes of state", MOST_READ)
@@ -106,10 +112,26 @@ class Files:
         self._by_tail: dict[str, list[str]] = defaultdict(list)
         self._list()
         self.sizes = dict(sorted(self.sizes.items()))
-        for path in self.sizes:
+        self._index(self.sizes)
+        self._view = lru_cache(_KEPT_OPEN)(self._open)
+
+    def add_listed(
+        self, sizes: Mapping[str, int], rough: Iterable[str], empty: Iterable[str]
+    ) -> None:
+        """Add files, and empty folders, that listings name and the upload does not hold."""
+        new = {path: size for path, size in sizes.items() if path not in self.sizes}
+        self.listed, self.rough = frozenset(new), frozenset(rough) & new.keys()
+        self.sizes = dict(sorted((self.sizes | new).items()))
+        self._index(new)
+        known = {*self.folders}
+        above = {path.rpartition("/")[0] for path in new}
+        self.folders += sorted(above - known)
+        self.empty += sorted(empty)
+
+    def _index(self, paths: Iterable[str]) -> None:
+        for path in paths:
             for tail in _tails(path.split("/")):
                 self._by_tail[tail].append(path)
-        self._view = lru_cache(_KEPT_OPEN)(self._open)
 
     def _list(self) -> None:
         folders = [("", 0)]
@@ -151,6 +173,8 @@ class Files:
         """Return the content of a file by its path, as in ``sizes``."""
         if path not in self.sizes:
             return Missing(path, 0, "There is no such file.")
+        if path in self.listed:
+            return Missing(path, self.sizes[path], ONLY_LISTED, is_certain=False)
         try:
             return self._view(path)
         except OSError as error:
@@ -181,7 +205,7 @@ class Files:
         else:
             place, needed = Place(path, 0, actual), ""
             is_complete = stream.log or actual == size
-        if is_complete:
+        if is_complete or path in self.rough:
             return place
         reason = f"The file {quoted(path)} has {actual:,} bytes; needed are {size:,} bytes{needed}."
         return Missing(stream.path, size, reason, damaged=path)
@@ -209,7 +233,8 @@ class Files:
         reason = "No such file lies beside the _metadata, where Flink looks for it."
         if found:
             reason = f"{len(found):,} files beside the _metadata fit equally well."
-        return Missing(stream.path, stream.size, reason, is_certain=not found)
+        is_certain = self.is_certain and not found
+        return Missing(stream.path, stream.size, reason, is_certain=is_certain)
 
     def _best(self, stream: File | RelativeFile | Segment, names: list[str]) -> str | Missing:
         """Return the one file that has the longest tail of ``names`` in common with the handle."""
@@ -225,7 +250,8 @@ class Files:
         reason = "No file of that name is in the upload."
         if candidates:
             reason = f"{len(candidates):,} files of the upload fit equally well."
-        return Missing(stream.path, stream.size, reason, is_certain=not candidates)
+        is_certain = self.is_certain and not candidates
+        return Missing(stream.path, stream.size, reason, is_certain=is_certain)
 
     @cached_property
     def _by_flat_tail(self) -> dict[str, list[str]]:
@@ -248,6 +274,8 @@ class Files:
         place = self.locate(stream, folder)
         if isinstance(place, Missing):
             return place
+        if place.path in self.listed:
+            return Missing(stream.path, stream.size, ONLY_LISTED, is_certain=False)
         try:
             self.room.take(place.size)
         except Malformed as full:

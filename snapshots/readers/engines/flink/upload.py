@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote
 
+from snapshots.domain.inventory.restore_check import AS_LISTED
 from snapshots.domain.model.defects import InputRefused, quoted, refuse, times
+from snapshots.domain.model.listing import listed
 from snapshots.readers.engines.flink.files import (
     CHECKPOINT_FOLDER,
     MOST_FILES,
@@ -21,6 +23,7 @@ from snapshots.readers.engines.flink.files import (
     Missing,
     Usage,
 )
+from snapshots.readers.engines.flink.listed import METADATA, add_listings
 from snapshots.readers.engines.flink.metadata import Metadata, is_metadata, read_metadata
 from snapshots.readers.engines.flink.rest import error_answers
 from snapshots.readers.engines.flink.rest.answers import NAMELESS, Answers, read_answers
@@ -31,9 +34,9 @@ from snapshots.readers.engines.flink.rest.job_graph import vertices_of
 from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
 from snapshots.readers.engines.flink.text_logs.reading import read_logs
 from snapshots.readers.formats.cursor import Malformed
+from snapshots.readers.formats.listings import Listing
 from snapshots.readers.formats.log_lines import beginning
 
-METADATA = "_metadata"
 _JOB_ID = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}(?![0-9A-Za-z])")
 _ID_PREFIX = 6  # hex digits of the job's id in the name of a savepoint's folder
 _REMAINS = "It lies in the folder of a checkpoint that cannot be read."
@@ -69,6 +72,9 @@ class StoredCheckpoint:
         metadata: the content of the `_metadata`; None if the file is damaged or missing.
         problem: why the `_metadata` cannot be read, as a sentence.
         is_there: whether the upload has the `_metadata`, be it readable or not.
+        is_listed: whether only a listing tells of the `_metadata`, or of its folder without it.
+        listed_in: what a listing calls the folder of the `_metadata`. None if none does.
+        is_certain: whether it is certain that a `_metadata` that is not there is missing.
         job: the id of the checkpoint's job; None if it is unknown.
         rest: the same checkpoint in the answers of the REST API.
         vertices: ids of vertices by ids of operators, as far as known; None if there are no
@@ -80,6 +86,9 @@ class StoredCheckpoint:
     metadata: Metadata | None
     problem: str | None = None
     is_there: bool = True
+    is_listed: bool = False
+    listed_in: str | None = None
+    is_certain: bool = True
     job: str | None = None
     rest: RestCheckpoint | None = None
     vertices: dict[str, str] | None = None
@@ -118,7 +127,8 @@ class FlinkUpload:
         answers: the paths of the files with answers of the REST API.
         unread: the reasons why files are not shown, by the paths of the files.
         logs: the paths of the text logs.
-        notes: how far these were read, as sentences.
+        listings: the paths of the listings of folders.
+        notes: how far logs and listings were read, as sentences.
     """
 
     files: Files
@@ -127,6 +137,7 @@ class FlinkUpload:
     answers: tuple[str, ...]
     unread: dict[str, str]
     logs: tuple[str, ...] = ()
+    listings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def checkpoints(self) -> Iterator[StoredCheckpoint]:
@@ -138,12 +149,14 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     """Read all that Flink wrote below ``root``. Raises: InputRefused if nothing is readable."""
     limits = limits or FlinkLimits()
     files = Files(root, limits.files)
+    listings, called = add_listings(files, lambda path: _head(files, path, _LOG_HEAD))
     metadata_paths, json_paths = _candidates(files)
     stored = [_stored(files, path, limits) for path in metadata_paths]
     needs = {each.path: list(each.metadata.streams()) for each in stored if each.metadata}
     usage = files.usage(needs)
     not_state = [path for path in json_paths if path not in usage.used]
-    logs = _logs(files, usage, {*metadata_paths})
+    others = {*metadata_paths, *files.listed, *(listing.path for listing in listings)}
+    logs = _logs(files, usage, others)
     json = [path for path in not_state if path not in logs]
     answers, told = read_answers((path, _content(files, path)) for path in json), {}
     reading = read_logs(files.root, logs)
@@ -152,19 +165,34 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     answers = replace(answers, jobs=answers.jobs | told)
     rest = jobs_of(answers)
     remaining = _without_metadata(files, metadata_paths)
-    if not needs and not rest and (stored or not remaining):
-        raise _nothing_readable(stored, answers)
+    is_listed = any(each.is_listed for each in stored)
+    if not needs and not rest and not is_listed and (stored or not remaining):
+        raise _nothing_readable(stored, answers, listings)
     stored += remaining
-    stored = [replace(each, missing=usage.missing.get(each.path, ())) for each in stored]
+    stored = [
+        replace(each, missing=usage.missing.get(each.path, ()), listed_in=called.get(each.folder))
+        for each in stored
+    ]
     jobs = _jobs(list(map(_Owners(rest, stored).joined, stored)), rest)
     used_answers = tuple(path for path in json if path not in answers.unread)
     remains = _remains_of(files, usage, stored)
-    unread = _unread(files, usage, stored, (*used_answers, *logs), answers, remains)
+    told_by = tuple(listing.path for listing in listings)
+    unread = _unread(files, usage, stored, (*used_answers, *logs, *told_by), answers, remains)
     usage = replace(usage, used=usage.used | remains)
-    return FlinkUpload(files, jobs, usage, used_answers, unread, tuple(logs), reading.notes())
+    notes = (*(listing.sentence() for listing in listings), *reading.notes())
+    return FlinkUpload(files, jobs, usage, used_answers, unread, tuple(logs), told_by, notes)
 
 
-def _nothing_readable(stored: list[StoredCheckpoint], answers: Answers) -> InputRefused:
+def _nothing_readable(
+    stored: list[StoredCheckpoint], answers: Answers, listings: tuple[Listing, ...]
+) -> InputRefused:
+    if listings:
+        return refuse(
+            "unknown-format",
+            f"{quoted(listings[0].path)} is a listing that names folders of Flink's checkpoints, "
+            "and not what is in them. List the folders in them, too: hdfs dfs -ls -R, aws s3 ls "
+            "--recursive, ls -lR or find -ls.",
+        )
     if stored:
         more = f" (and {times(len(stored) - 1, 'other')} of its kind)" if len(stored) > 1 else ""
         return refuse(
@@ -218,6 +246,8 @@ def _logs(files: Files, usage: Usage, others: set[str]) -> list[str]:
 
 
 def _head(files: Files, path: str, most: int = _HEAD_BYTES) -> bytes:
+    if path in files.listed:
+        return b""
     try:
         descriptor = os.open(files.root / path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
@@ -232,10 +262,20 @@ def _without_metadata(files: Files, metadata_paths: list[str]) -> list[StoredChe
     """Return the folders that Flink names as those of checkpoints, and that lack a `_metadata`."""
     readable = {path.rpartition("/")[0] for path in metadata_paths}
     sizes: dict[str, list[int]] = {folder: [] for folder in files.empty}
+    only_listed = {*files.empty} - {*files.folders}
     for path, size in files.sizes.items():
         sizes.setdefault(path.rpartition("/")[0], []).append(size)
+        if path in files.listed:
+            only_listed.add(path.rpartition("/")[0])
     return [
-        StoredCheckpoint(f"{folder}/{METADATA}", None, _why_remains(sizes[folder]), is_there=False)
+        StoredCheckpoint(
+            f"{folder}/{METADATA}",
+            None,
+            _why_remains(sizes[folder]),
+            is_there=False,
+            is_listed=folder in only_listed,
+            is_certain=files.is_certain or folder not in only_listed,
+        )
         for folder in sorted(sizes.keys() - readable)
         if CHECKPOINT_FOLDER.fullmatch(folder.rpartition("/")[2])
     ]
@@ -265,6 +305,25 @@ def _why_remains(sizes: list[int]) -> str:
     )
 
 
+def _why_listed(files: Files, path: str) -> str:
+    """Say what a listing tells of a checkpoint whose `_metadata` it names."""
+    folder = path.rpartition("/")[0]
+    beside = {
+        other: size
+        for other, size in files.sizes.items()
+        if other.rpartition("/")[0] == folder and other != path
+    }
+    empty = [other.rpartition("/")[2] for other, size in beside.items() if not size]
+    others = f"{times(len(beside), 'other file')} of {sum(beside.values()):,} bytes"
+    others = others if beside else "no other file"
+    none = f" {listed(empty, 3)} {'has' if len(empty) == 1 else 'have'} 0 bytes." if empty else ""
+    return (
+        f"{AS_LISTED}, its {METADATA} is there, which Flink writes last ({files.sizes[path]:,} "
+        f"bytes), and {others} in its folder.{none} Which files the checkpoint needs is written in "
+        f"the {METADATA} alone: upload it beside the listing."
+    )
+
+
 def _content(files: Files, path: str) -> bytes | memoryview:
     data = files.whole(path)
     return b"" if isinstance(data, Missing) else data
@@ -275,7 +334,9 @@ def _stored(files: Files, path: str, limits: FlinkLimits) -> StoredCheckpoint:
         most = f"{limits.metadata_bytes // 2**20:,} MiB"
         return StoredCheckpoint(path, None, f"It is larger than {most}.")
     if not files.sizes[path]:
-        return StoredCheckpoint(path, None, _EMPTY)
+        return StoredCheckpoint(path, None, _EMPTY, is_listed=path in files.listed)
+    if path in files.listed:
+        return StoredCheckpoint(path, None, _why_listed(files, path), is_listed=True)
     data = files.whole(path)
     if isinstance(data, Missing):
         return StoredCheckpoint(path, None, data.reason)
@@ -324,7 +385,8 @@ class _Owners:
 
 
 def _job_in_path(stored: StoredCheckpoint) -> str | None:
-    return next(iter(reversed(_JOB_ID.findall(unquote(stored.path)))), None)
+    path = f"{stored.listed_in or ''}/{stored.path}"
+    return next(iter(reversed(_JOB_ID.findall(unquote(path)))), None)
 
 
 def _fits(stored: StoredCheckpoint, metadata: Metadata, job: RestJob) -> bool:
@@ -372,6 +434,7 @@ def _unread(
         if each.metadata is None and each.path in files.sizes
     }
     accounted = {*usage.used, *used_answers, *answers.unread, *damaged, *files.refused}
+    accounted |= files.listed
     is_all_readable = all(each.metadata is not None for each in stored)
     not_needed = NOT_NEEDED if is_all_readable else NOT_NEEDED_BY_READABLE
     others = {path: not_needed for path in files.sizes if path not in accounted}

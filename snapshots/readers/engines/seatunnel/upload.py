@@ -80,7 +80,7 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
     answers: list[tuple[str, Answer]] = []
     files: list[FileAccount] = []
     decoder, total = Decoder(limits.decoded_bytes), 0
-    for number, (path, size) in enumerate(_walk(root)):
+    for number, (path, size) in enumerate(walk(root)):
         total += size
         if number >= limits.files or total > limits.total_bytes:
             raise refuse(
@@ -119,7 +119,7 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
     )
 
 
-def _walk(root: Path) -> Iterator[tuple[str, int]]:
+def walk(root: Path) -> Iterator[tuple[str, int]]:
     """Yield path and size of every file below the root, sorted by name; links are skipped."""
     for folder, folders, names in os.walk(root):
         folders.sort()

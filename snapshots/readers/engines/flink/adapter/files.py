@@ -19,7 +19,7 @@ from snapshots.readers.engines.flink.handles import (
 )
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
-LOG = "log of a process"
+LOG, LISTING = "log of a process", "listing of a folder"
 METADATA, ANSWER, OTHER = "_metadata", "answer of the REST API", "not needed"
 REMAINS = "not known"  # in the folder of a checkpoint that cannot be read
 KEYED, SHARED, OPERATOR = "keyed state", "keyed state, shared", "operator state"
@@ -31,10 +31,10 @@ def file_uses(upload: FlinkUpload, checkpoints: tuple[FlinkCheckpoint, ...]) -> 
     numbers = {one.stored.path: one.number for one in checkpoints if one.stored is not None}
     roles = _roles(upload, checkpoints)
     answers = dict.fromkeys(upload.answers, ANSWER)
-    answers |= dict.fromkeys(upload.logs, LOG)
+    answers |= dict.fromkeys(upload.logs, LOG) | dict.fromkeys(upload.listings, LISTING)
     sizes = upload.files.sizes
     uses = []
-    for path in sorted({*sizes, *upload.files.refused}):
+    for path in sorted({*sizes, *upload.files.refused} - upload.files.listed):
         users = tuple(sorted(numbers[one] for one in upload.usage.used.get(path, ())))
         others = answers.get(path) or (REMAINS if users else OTHER)
         role = ", ".join(roles.get(path, ())) or others

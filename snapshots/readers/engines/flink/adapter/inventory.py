@@ -192,6 +192,8 @@ def _problem(checkpoint: FlinkCheckpoint) -> str | None:
         if stored is None:
             return f"It failed, so that there are no files of it: {failure}"
         return f"It failed: {failure} What is left of it cannot be read. {stored.problem}"
+    if stored is not None and stored.is_listed and stored.is_there and stored.problem is not None:
+        return stored.problem
     if stored is not None and stored.problem is not None:
         what = "its _metadata cannot be read:" if stored.is_there else "it cannot be read."
         return f"It was there, but {what} {stored.problem}"

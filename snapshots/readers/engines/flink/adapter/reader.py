@@ -23,12 +23,14 @@ from snapshots.readers.engines.flink.adapter.recording import recording
 from snapshots.readers.engines.flink.adapter.restore_check import restore_check
 from snapshots.readers.engines.flink.adapter.runs import runs_of
 from snapshots.readers.engines.flink.files import CHECKPOINT_FOLDER
+from snapshots.readers.engines.flink.listed import names_flink
 from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.rest.beginnings import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.report import report_of
 from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
+from snapshots.readers.formats.listings import paths_in
 from snapshots.readers.formats.log_lines import beginning
 
 _HEX = "[0-9a-f]{32}"
@@ -85,6 +87,8 @@ def _recognised_by_content(files: Beginnings) -> str | None:
         subject = quoted(name) if len(files.names) > 1 else "It"
         if is_metadata(start):
             return f"{subject} begins as the _metadata of a Flink checkpoint."
+        if names_flink(paths_in(start)):
+            return f"{subject} is a listing of files that names folders of Flink's checkpoints."
         if begins_as_log(beginning(start)):
             return f"{subject} begins as a log of Flink's, by the classes that write to it."
         if looks_like_json(start) and begins_as_answer(start, len(start) < START_BYTES):

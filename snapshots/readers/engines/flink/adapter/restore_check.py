@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from snapshots.domain.inventory.model import FAILED, IN_PROGRESS
 from snapshots.domain.inventory.restore_check import (
+    AS_LISTED,
     NO_FILES,
     NOT_COMPLETED,
     Findings,
@@ -28,7 +29,7 @@ from snapshots.readers.engines.flink.adapter.checkpoints import FlinkCheckpoint
 from snapshots.readers.engines.flink.adapter.entries import OperatorSeen
 from snapshots.readers.engines.flink.adapter.files import METADATA as METADATA_ROLE
 from snapshots.readers.engines.flink.adapter.files import needed_streams
-from snapshots.readers.engines.flink.files import Files, Missing
+from snapshots.readers.engines.flink.files import ONLY_LISTED, Files, Missing
 from snapshots.readers.engines.flink.handles import (
     Changelog,
     ChangesInFiles,
@@ -87,15 +88,17 @@ def _checked(upload: FlinkUpload, checkpoint: FlinkCheckpoint, seen: Seen) -> Re
     if (stored := checkpoint.stored) is None:
         _reported_only(checkpoint, findings)
     elif not stored.is_there:
-        findings.refute(NO_METADATA.format(stored.folder))
+        say = findings.refute if stored.is_certain else findings.doubt
+        say(NO_METADATA.format(stored.folder))
     elif (metadata := checkpoint.metadata) is None:
         _unread_metadata(upload.files, stored, findings)
     else:
         _read_metadata(upload.files, stored.path, metadata, findings)
-        _files(upload.files, checkpoint, stored.folder, findings)
+        _files(upload.files, checkpoint, stored, findings)
         _in_flight(upload, stored, findings)
         _logs(upload.files, metadata, stored.folder, findings)
         _contents(checkpoint, seen, findings)
+        _as_listed(upload.files, findings)
     return conclude(
         findings,
         number=checkpoint.number,
@@ -105,6 +108,23 @@ def _checked(upload: FlinkUpload, checkpoint: FlinkCheckpoint, seen: Seen) -> Re
         path=None if stored is None else stored.folder,
         decides=stored is not None,
     )
+
+
+def _as_listed(files: Files, findings: Findings) -> None:
+    """Say once that of some files a listing tells names and sizes, and nothing their content."""
+    listed = [file for path, file in findings.files.items() if path in files.listed]
+    if not listed:
+        return
+    for sentence in [one for one in findings.unknown if ONLY_LISTED in one]:
+        del findings.unknown[sentence]
+    size = sum(file.uploaded or 0 for file in findings.files.values())
+    rough = " (the listing rounds them)" if any(file.path in files.rough for file in listed) else ""
+    if not findings.unknown and not findings.witnesses:
+        every = times(len(findings.files), "file")
+        findings.doubt(
+            f"{AS_LISTED}{rough}, all {every} that it needs are there, "
+            f"{size:,} bytes. A listing names {len(listed):,} of them, whose content is not known."
+        )
 
 
 def _reported_only(checkpoint: FlinkCheckpoint, findings: Findings) -> None:
@@ -117,6 +137,8 @@ def _reported_only(checkpoint: FlinkCheckpoint, findings: Findings) -> None:
 
 def _unread_metadata(files: Files, stored: StoredCheckpoint, findings: Findings) -> None:
     problem = f"It cannot be read: {stored.problem}"
+    if stored.path in files.listed:
+        problem = stored.problem or ""
     size = files.sizes[stored.path]
     file = NeededFile(stored.path, METADATA_ROLE, None, None, size, problem)
     findings.need(file, is_certain=not _may_be_intact(files, stored.path))
@@ -125,6 +147,8 @@ def _unread_metadata(files: Files, stored: StoredCheckpoint, findings: Findings)
 def _may_be_intact(files: Files, path: str) -> bool:
     """Tell whether a `_metadata` is of a version that is not known here yet, or too large."""
     data = files.whole(path)
+    if not files.sizes[path]:
+        return False
     if isinstance(data, Missing) or len(data) > FlinkLimits().metadata_bytes:
         return True
     header = bytes(data[:_HEADER_BYTES])
@@ -180,8 +204,11 @@ class _Use:
         return NeededFile(self.path, roles, users, self.end, self.uploaded, problem), is_certain
 
 
-def _files(files: Files, checkpoint: FlinkCheckpoint, folder: str, findings: Findings) -> None:
+def _files(
+    files: Files, checkpoint: FlinkCheckpoint, stored: StoredCheckpoint, findings: Findings
+) -> None:
     """Note every file that a handle names."""
+    folder = stored.folder
     uses: dict[str, _Use] = {}
     for role, user, stream in needed_streams(checkpoint):
         if not isinstance(stream, Named):
@@ -200,7 +227,7 @@ def _files(files: Files, checkpoint: FlinkCheckpoint, folder: str, findings: Fin
         elif not stream.log:
             use.end = stream.size
     for use in uses.values():
-        file, is_certain = use.file(files, folder)
+        file, is_certain = use.file(files, stored.listed_in or folder)
         findings.need(file, is_certain=is_certain)
 
 

@@ -10,9 +10,9 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import FileUse, UploadInventory
 from snapshots.domain.inventory.restore_check import UploadCheck
-from snapshots.domain.model.defects import quoted
+from snapshots.domain.model.defects import InputRefused, quoted
 from snapshots.domain.model.recording import LoggedEvent
-from snapshots.readers.engines.base import Beginnings, EngineUpload
+from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineUpload
 from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
 from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
@@ -20,13 +20,19 @@ from snapshots.readers.engines.spark_streaming.adapter.files import MOST_NAMED, 
 from snapshots.readers.engines.spark_streaming.adapter.findings import findings
 from snapshots.readers.engines.spark_streaming.adapter.inventory import upload_inventory
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, jobs_of
+from snapshots.readers.engines.spark_streaming.adapter.listed_upload import (
+    listed_upload,
+    names_spark,
+)
 from snapshots.readers.engines.spark_streaming.adapter.progress_upload import ProgressUpload
 from snapshots.readers.engines.spark_streaming.adapter.restore_check import restore_check
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
-from snapshots.readers.engines.spark_streaming.files import list_files
+from snapshots.readers.engines.spark_streaming.files import Files, list_files, open_regular
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.progress import Progress, looks_like_progress
 from snapshots.readers.engines.spark_streaming.report_documents import begins_with_reports
+from snapshots.readers.engines.told import Beside
+from snapshots.readers.formats.listings import Listing, paths_in, read_listing
 
 _LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
 
@@ -59,6 +65,8 @@ class SparkStreamingReader:
         if state := next(filter(_STORED_STATE.fullmatch, files.names), None):
             return f"{quoted(state)} is named as Spark names its files of state."
         for name in files.names[:_MOST_TRIED]:
+            if names_spark(paths_in(files.read(name))):
+                return f"{quoted(name)} is a listing of files that names those of a checkpoint."
             if holds := begins_with_reports(files.read(name)):
                 return f"{quoted(name)} begins as {holds}."
         return None
@@ -66,12 +74,42 @@ class SparkStreamingReader:
     def read(self, root: Path) -> EngineUpload:
         """Read the files below a folder. Raises: InputRefused."""
         files = list_files(root, SparkLimits().files)
-        if uploads.find_checkpoints(files):
-            return SparkUpload(root)
-        tried = sorted(files.entries)[:_MOST_TRIED]
-        if any(looks_like_progress(files, path) for path in tried if files.entries[path].size):
-            return ProgressUpload(root)
-        return SparkUpload(root)  # which refuses it
+        listings = _listings(files)
+        if not listings:
+            return _of_files(root, files)
+        told = listed_upload(listings, {path: one.size for path, one in files.entries.items()})
+        try:
+            return Beside(_of_files(root, files), told)
+        except InputRefused:
+            return told  # nothing else can be read
+
+
+def _of_files(root: Path, files: Files) -> EngineUpload:
+    """Read the checkpoint directories or the reports of an upload. Raises: InputRefused."""
+    if uploads.find_checkpoints(files):
+        return SparkUpload(root)
+    tried = sorted(files.entries)[:_MOST_TRIED]
+    if any(looks_like_progress(files, path) for path in tried if files.entries[path].size):
+        return ProgressUpload(root)
+    return SparkUpload(root)  # which refuses it
+
+
+def _listings(files: Files) -> tuple[Listing, ...]:
+    """Return the listings of checkpoint directories among the files of an upload."""
+    found = [
+        path
+        for path in sorted(files.entries)[:_MOST_TRIED]
+        if names_spark(paths_in(_start(files, path)))
+    ]
+    return tuple(read_listing(files.root, path) for path in found)
+
+
+def _start(files: Files, path: str) -> bytes:
+    try:
+        with open_regular(files.root / path) as file:
+            return file.read(START_BYTES)
+    except OSError:
+        return b""
 
 
 @dataclass
