@@ -15,6 +15,7 @@ class Opaque:
         reason: a sentence that says why they could not be read.
         offset: the place in ``file`` at which they begin. None means unknown.
         damaged: whether they contradict the type that describes them.
+        known: the value as far as it was read, for JSON; None if nothing was.
     """
 
     size: int
@@ -23,6 +24,7 @@ class Opaque:
     file: str | None = None
     offset: int | None = None
     damaged: bool = False
+    known: object = None
 
     @classmethod
     def of(
@@ -33,6 +35,7 @@ class Opaque:
         offset: int | None = None,
         *,
         damaged: bool = False,
+        known: object = None,
     ) -> "Opaque":
         """Keep the size and the beginning of ``data``."""
-        return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset, damaged)
+        return cls(len(data), bytes(data[:SHOWN_BYTES]), reason, file, offset, damaged, known)

@@ -12,7 +12,7 @@ from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import OperatorState
 from snapshots.readers.engines.flink.types.composites import as_object
 from snapshots.readers.engines.flink.types.state_meta import StateMeta, read_meta_infos
-from snapshots.readers.engines.flink.types.values import Serializer
+from snapshots.readers.engines.flink.types.values import Serializer, Undecodable
 from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 from snapshots.readers.formats.opaque import Opaque
 from snapshots.readers.formats.snappy import inflate_frames
@@ -225,7 +225,8 @@ def _value(
             raise Malformed(f"{cursor.left} bytes follow the value", cursor.position)
     except Malformed as malformed:
         damaged = not isinstance(malformed, NotReadHere)
-        return Opaque.of(piece, f"{malformed.what}.", offset=offset, damaged=damaged)
+        known = malformed.known if isinstance(malformed, Undecodable) else None
+        return Opaque.of(piece, f"{malformed.what}.", offset=offset, damaged=damaged, known=known)
     return value
 
 

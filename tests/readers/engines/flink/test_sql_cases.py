@@ -3,7 +3,9 @@
 import json
 import zipfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,12 +29,14 @@ class Stored:
 
     Attributes:
         expected: how many entries Flink read in each state; a map is one for each of its keys.
+        values: what Flink read, by state.
         entries: what Cutline reads in each state.
         not_read: operator and subtask where Flink's classes did not read the handle.
     """
 
     folder: str
     expected: Counter[Place]
+    values: dict[Place, list[dict]]
     entries: dict[Place, list[Entry]]
     not_read: set[tuple[str, int]]
 
@@ -53,6 +57,7 @@ def stored(case: str) -> tuple[Stored, ...]:
             Stored(
                 one.folder,
                 _expected(_of(truth, one.folder)),
+                _values(_of(truth, one.folder)),
                 _entries(upload, one),
                 _not_read(_of(truth, one.folder)),
             )
@@ -74,6 +79,17 @@ def _expected(checkpoint: dict) -> Counter[Place]:
                         "keys", state["entries"]
                     )
     return +counts
+
+
+def _values(checkpoint: dict) -> dict[Place, list[dict]]:
+    values: dict[Place, list[dict]] = {}
+    for operator in checkpoint["operators"]:
+        for subtask in operator["subtasks"]:
+            for handle in subtask.get("managedKeyedState") or ():
+                for name, state in handle.get("states", {}).items():
+                    place = operator["id"], subtask["index"], name
+                    values.setdefault(place, []).extend(state["values"])
+    return values
 
 
 def _not_read(checkpoint: dict) -> set[tuple[str, int]]:
@@ -104,6 +120,78 @@ def test_every_state_has_as_many_entries_as_flink_reads(case):
             if place[:2] not in one.not_read
         }
         assert counts == dict(one.expected), one.folder
+
+
+OF_ITS_OWN_FORM = {  # the truth has the fields of Flink's classes, or bytes
+    "internal-named-timers-map",
+    "nfaStateName",
+    "sharedBuffer-entries-with-lockable-edges",
+    "sorted-map",
+    "either",
+    "cents",
+    "base",
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_value_is_the_one_that_flink_reads(case):
+    differ = [
+        (one.folder, place, value, entries[0].value)
+        for one in stored(case)
+        for place, values in one.values.items()
+        if place[2] not in OF_ITS_OWN_FORM and not place[2].startswith("_timer_state")
+        for value in values
+        for entries in [[x for x in one.entries[place] if agree(value["key"], x.key)]]
+        if not any(agree(value["value"], entry.value) for entry in entries)
+    ]
+    assert differ == []
+
+
+def agree(truth: object, ours: object) -> bool:
+    """Tell whether Cutline's form of a value has what the truth has."""
+    if isinstance(ours, dict) and "binaryRow" in ours:
+        if isinstance(truth, dict) and "binaryRow" in truth:
+            return truth["binaryRow"] == ours["binaryRow"]
+        fields = isinstance(truth, dict) and truth.get("fields")
+        return fields is not False and agree(fields, ours["fields"])
+    if isinstance(truth, dict) and isinstance(ours, dict):
+        return all(
+            agree(value, ours.get(_key(key)))
+            for key, value in truth.items()
+            if key not in ("hasTimestamp", "either", "optional", "uuid")
+        )
+    if isinstance(truth, dict) and isinstance(ours, list):
+        return len(truth) == len(ours) and all(
+            any(agree(_key(key), own) and agree(value, whole) for own, whole in ours)
+            for key, value in truth.items()
+        )
+    if isinstance(truth, list) and isinstance(ours, dict):
+        pairs = [list(pair) for pair in ours.items()]
+        return agree(truth, list(ours.values())) or agree(truth, pairs)
+    if isinstance(truth, list) and isinstance(ours, list):
+        return len(truth) == len(ours) and all(
+            any(agree(part, own) for own in ours) for part in truth
+        )
+    return truth == ours or _scalar(truth) == _scalar(ours)
+
+
+def _key(key: str) -> object:
+    return json.loads(key) if key[:1] in ('"', "{") else key
+
+
+def _scalar(value: object) -> object:
+    """Return a date or time of day as a number, and a variant's text as its value."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            if value[:1] == "{":
+                return json.loads(value)
+            if len(value) == 10 and value[4] == "-":
+                return (date.fromisoformat(value) - date(1970, 1, 1)).days
+            if value[2:3] == ":":
+                moment = datetime.fromisoformat(f"1970-01-01T{value}+00:00")
+                return round(moment.timestamp() * 1000)
+        return value.removesuffix("Z")
+    return value
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -7,7 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.readers.engines.flink.types import composites, moments, sql_rows
+from snapshots.readers.engines.flink.types.sql_columns import Column
 from snapshots.readers.engines.flink.types.values import SIMPLE, Undecodable, shortest_f32
+from snapshots.readers.engines.flink.types.variants import variant
 from snapshots.readers.formats.cursor import Cursor, Malformed
 from tests.effort import examples
 from tests.readers.engines.flink.types import string
@@ -153,9 +155,6 @@ def at(length: int, offset: int) -> bytes:
     return struct.pack("<II", length, offset)
 
 
-Column = sql_rows.Column
-
-
 @pytest.mark.parametrize(
     ("column", "written", "value"),
     [
@@ -173,7 +172,9 @@ Column = sql_rows.Column
         (Column("DecimalType", 5, 2), slot(-12345), "-123.45"),
         (Column("TimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500"),
         (Column("LocalZonedTimestampType", 3), slot(1_500), "1970-01-01T00:00:01.500Z"),
-        (Column("ArrayType"), slot(0), {"unread": "ArrayType"}),
+        (Column("SymbolType"), slot(1), {"unread": "SymbolType", "hex": "0100000000000000"}),
+        (Column("DistinctType", inner=(Column("IntType"),)), slot(7), 7),
+        (Column("YearMonthIntervalType"), slot(7), 7),
     ],
     ids=lambda column: getattr(column, "type", ""),
 )
@@ -227,3 +228,81 @@ def test_decimals_and_time_stamps_of_sql_outside_rows():
     assert fine.decode(Cursor(i64(1) + i32(5_000))) == "1970-01-01T00:00:00.001005"
     with pytest.raises(Malformed, match="17 bytes"):
         large.decode(Cursor(i32(17) + bytes(17)))
+
+
+def nested(column: Column, block: bytes):
+    """Read a block that lies behind the only slot of a row."""
+    return a_row([column], at(len(block), 16), tail=block)
+
+
+def test_arrays_and_maps_have_nulls_and_elements_of_few_bytes():
+    ints = Column("ArrayType", inner=(Column("IntType"),))
+    block = struct.pack("<iI3i", 3, 2, 7, 0, 9)
+    assert nested(ints, block)["fields"] == [[7, None, 9]]
+    keys, values = struct.pack("<iI2b", 2, 0, 1, 2), struct.pack("<iI2q", 2, 1, 0, 5)
+    bytes_to_longs = Column("MapType", inner=(Column("TinyIntType"), Column("BigIntType")))
+    assert nested(bytes_to_longs, struct.pack("<i", len(keys)) + keys + values)["fields"] == [
+        {"1": None, "2": 5}
+    ]
+
+
+def test_a_row_in_a_row_has_the_names_of_its_fields():
+    inner = Column("RowType", inner=(Column("IntType"), Column("BooleanType")), names=("x", "y"))
+    assert nested(inner, b"\0\2" + b"\0" * 6 + slot(4) + slot(0))["fields"] == [{"x": 4, "y": None}]
+
+
+def test_parts_of_a_row_that_overlap_are_refused():
+    column = Column("BigIntType")
+    for _ in range(12):
+        column = Column("ArrayType", inner=(column,))
+    size = 4 + 4 + 8 * 20
+    block = struct.pack("<iI", 20, 0) + at(size, 0) * 20
+    with pytest.raises(Malformed, match="overlap"):
+        nested(column, block)
+
+
+@pytest.mark.parametrize("count", [-1, 2**31 - 1])
+def test_an_array_that_does_not_fit_is_refused(count):
+    with pytest.raises(Malformed, match="does not fit"):
+        nested(Column("ArrayType", inner=(Column("IntType"),)), struct.pack("<iI", count, 0))
+
+
+NAMES = b"\1\1\0\1a"  # one name, "a"
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (b"\0", None),
+        (b"\4", True),
+        (b"\x0c\xff", -1),
+        (b"\x14\7\0\0\0", 7),
+        (b"\x20\2\x96\0\0\0", 1.5),
+        (b"\x24" + bytes([38]) + b"\1" + b"\0" * 7, "1E-38"),
+        (b"\x2c\1\0\0\0", "1970-01-02"),
+        (b"\x30" + slot(1_500_000), "1970-01-01T00:00:01.500Z"),
+        (b"\x34" + slot(1_500_000), "1970-01-01T00:00:01.500"),
+        (b"\x3c\1\0\0\0\xff", {"hex": "ff"}),
+        (b"\x40\1\0\0\0b", "b"),
+        (b"\5b", "b"),
+        (b"\2\1\0\0\2\x0c\7", {"a": 7}),
+        (b"\3\2\0\1\2\0\4", [None, True]),
+    ],
+)
+def test_a_variant_has_types_of_its_own(value, shown):
+    assert variant(value, NAMES, 0) == shown
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (b"\3\2\0\0\3" + b"\3\2\0\0\3", "more than there are|overlap"),
+        (b"\3\xff" + b"\0" * 256, "overlap|more than there are"),
+        (b"\2\1\5\0\2\x0c\7", "no name of the number 5"),
+        (b"\x5c", "unknown type"),
+        (b"", "more than there are"),
+    ],
+)
+def test_a_variant_that_is_not_whole_is_refused(value, what):
+    with pytest.raises(Malformed, match=what):
+        variant(value, NAMES, 0)

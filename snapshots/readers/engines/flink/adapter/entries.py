@@ -189,7 +189,7 @@ class _Entries:
                 value = self._value(name, element.value)
                 if not state.raw and contents.missing is None:
                     seen.count_opaque(name, subtask, element.value)
-                content = bytes(element.raw) if isinstance(value, NotRead) else _text(value)
+                content = bytes(element.raw) if _is_opaque(element.value, value) else _text(value)
                 is_missing = element.size > len(element.raw)
                 yield StateEntry(
                     self._number,
@@ -263,7 +263,12 @@ def _in_full(key: Serializer, state: StateType) -> str | None:
 
 
 def _shown(value: object) -> object:
-    """Return a key or value; NotRead if nobody could decode it, or if JSON cannot hold it."""
+    """Return a key or value; NotRead if nobody could decode it, or if JSON cannot hold it.
+
+    A value of which only the beginning could be decoded says so where its other fields would be.
+    """
+    if isinstance(value, Opaque) and value.known is not None:
+        return _shown(value.known)
     if isinstance(value, Opaque):
         return NotRead(value.size, value.head, value.reason)
     try:
@@ -271,6 +276,11 @@ def _shown(value: object) -> object:
     except (TypeError, ValueError, RecursionError) as error:
         return NotRead(0, b"", f"It was decoded, but cannot be written as JSON: {error}.")
     return value
+
+
+def _is_opaque(stored: object, shown: object) -> bool:
+    """Tell whether a value is not known to its end."""
+    return isinstance(stored, Opaque) or isinstance(shown, NotRead)
 
 
 def _namespace(value: object) -> object:

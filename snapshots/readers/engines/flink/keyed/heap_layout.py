@@ -222,5 +222,6 @@ def _lost(state: StateType, left: int, data: memoryview, group: int, malformed: 
     except Malformed:
         return unread(data, reason, state.name, group, state.kind, damaged=damaged)
     raw = bytes(data[cursor.position :])
-    value = Opaque.of(raw, reason, damaged=damaged)
+    known = malformed.known if isinstance(malformed, Undecodable) else None
+    value = Opaque.of(raw, reason, damaged=damaged, known=known)
     return Entry(state.name, state.kind, group, namespace, key, value, len(data), b"", raw)

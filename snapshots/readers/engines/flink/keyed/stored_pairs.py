@@ -124,6 +124,7 @@ def _entry(pair: Pair, max_parallelism: int, limits: Limits) -> Entry | _Map:
     except Malformed as malformed:
         reason = pair.reason or f"{malformed.what}."
         damaged = not isinstance(malformed, NotReadHere)
+        known = malformed.known if isinstance(malformed, Undecodable) else None
     namespace: object = None
     key: object = Opaque.of(pair.key, reason)
     try:
@@ -138,7 +139,7 @@ def _entry(pair: Pair, max_parallelism: int, limits: Limits) -> Entry | _Map:
         group,
         namespace,
         key,
-        Opaque.of(pair.value, reason, damaged=damaged),
+        Opaque.of(pair.value, reason, damaged=damaged, known=known),
         pair.size,
         pair.key,
         pair.value,

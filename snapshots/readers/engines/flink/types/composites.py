@@ -15,6 +15,11 @@ ROW_KINDS = ("+I", "-U", "+U", "-D")
 _LEAST_I64 = -(2**63)
 
 
+def unread(undecodable: Undecodable) -> dict[str, str]:
+    """Return what stands for a value that could not be read."""
+    return {"unread": f"{undecodable.what}."}
+
+
 def _elements(cursor: Cursor, count: int, element: Serializer) -> list[object]:
     """Decode ``count`` values. Raises: Malformed, also for values of no bytes.
 
@@ -116,7 +121,14 @@ class TupleSerializer(Serializer):
         return _total(self.fields)
 
     def decode(self, cursor: Cursor) -> list[object]:
-        return [field.decode(cursor) for field in self.fields]
+        values: list[object] = []
+        for field in self.fields:
+            try:
+                values.append(field.decode(cursor))
+            except Undecodable as undecodable:
+                undecodable.known = [*values, undecodable.known or unread(undecodable)]
+                raise
+        return values
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,14 +361,25 @@ class PojoSerializer(Serializer):
         if flags == 1:
             return None
         if flags == 2:
-            return {
-                name: None if cursor.flag() else field.decode(cursor) for name, field in self.fields
-            }
+            return self._own_fields(cursor)
         if flags == 4:
             return self._subclass(cursor.utf(), at).decode(cursor)
         if flags == 8 and (index := cursor.u8()) < len(self.registered):
             return self.registered[index][1].decode(cursor)
         raise Malformed(f"An object begins with the flags {flags}", at)
+
+    def _own_fields(self, cursor: Cursor) -> dict[str, object]:
+        """Decode the fields. Raises: Malformed; Undecodable with what is known of them."""
+        values: dict[str, object] = {}
+        for name, field in self.fields:
+            try:
+                values[name] = None if cursor.flag() else field.decode(cursor)
+            except Undecodable as undecodable:
+                values[name] = undecodable.known or unread(undecodable)
+                behind = {"unread": f"It lies behind {name}, whose end is not known."}
+                undecodable.known = {other: behind for other, _ in self.fields} | values
+                raise
+        return values
 
     def _subclass(self, class_name: str, at: int) -> Serializer:
         for name, serializer in self.others:

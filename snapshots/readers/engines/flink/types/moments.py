@@ -36,9 +36,7 @@ def local_date(cursor: Cursor) -> str | None:
         cursor.i16()
         return None
     month, day = cursor.i8(), cursor.i8()
-    if not _is_date(year, month, day):
-        raise Malformed(f"Day {day} of month {month} of the year {year} does not exist", at)
-    return _date_text(year, month, day)
+    return date_text(year, month, day, at)
 
 
 def local_time(cursor: Cursor) -> str | None:
@@ -47,7 +45,7 @@ def local_time(cursor: Cursor) -> str | None:
         cursor.i16()
         cursor.i32()
         return None
-    return _time_text(hour, cursor.i8(), cursor.i8(), cursor.i32(), at)
+    return clock_text(hour, cursor.i8(), cursor.i8(), cursor.i32(), at)
 
 
 def local_date_time(cursor: Cursor) -> str | None:
@@ -68,7 +66,29 @@ def day_text(day: int) -> str:
 def time_of_day_text(millis: int, at: int = 0) -> str:
     """Return milliseconds since midnight as a time of day. Raises: Malformed, at ``at``."""
     seconds, rest = divmod(millis, 1000)
-    return _time_text(seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000, at)
+    return clock_text(seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000, at)
+
+
+def date_text(year: int, month: int, day: int, at: int = 0) -> str:
+    """Return a date as text. Raises: Malformed, at ``at``, if there is no such day."""
+    if not _is_date(year, month, day):
+        raise Malformed(f"Day {day} of month {month} of the year {year} does not exist", at)
+    return _date_text(year, month, day)
+
+
+def duration_text(seconds: int, nanos: int, at: int = 0) -> str:
+    """Return a duration as Java does, ``PT1M1.5S``. Raises: Malformed, at ``at``."""
+    if not 0 <= nanos < 10**9:
+        raise Malformed(f"A second does not have {nanos} ns", at)
+    total = abs(seconds * 10**9 + nanos)
+    sign = "-" if seconds < 0 else ""
+    whole, rest = divmod(total, 10**9)
+    hours, minutes, second = whole // 3600, whole // 60 % 60, whole % 60
+    fraction = f".{rest:09}".rstrip("0") if rest else ""
+    parts = [f"{sign}{number}{unit}" for number, unit in ((hours, "H"), (minutes, "M")) if number]
+    if second or rest or not parts:
+        parts.append(f"{sign}{second}{fraction}S")
+    return "PT" + "".join(parts)
 
 
 def instant_text(seconds: int, nanos: int, at: int = 0) -> str:
@@ -79,7 +99,7 @@ def instant_text(seconds: int, nanos: int, at: int = 0) -> str:
     return f"{day_text(days)}T{time}{_fraction(nanos)}Z"
 
 
-def _time_text(hour: int, minute: int, second: int, nanos: int, at: int) -> str:
+def clock_text(hour: int, minute: int, second: int, nanos: int, at: int) -> str:
     """Return ``23:59``, with seconds unless they are zero."""
     if not (0 <= hour < 24 and 0 <= minute < 60 and 0 <= second < 60 and 0 <= nanos < 10**9):
         raise Malformed(f"{hour}:{minute}:{second} and {nanos} ns are not a time of day", at)

@@ -18,6 +18,7 @@ from snapshots.readers.engines.flink.types.values import (
     named,
     string,
 )
+from snapshots.readers.engines.flink.types.variants import variant
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
 _LEAST_I64 = -(2**63)
@@ -311,11 +312,11 @@ def _one_byte(cursor: Cursor) -> None:
     cursor.u8()
 
 
-def _variant(cursor: Cursor) -> dict[str, str]:
+def _variant(cursor: Cursor) -> object:
     at, value, metadata = cursor.position, cursor.i32(), cursor.i32()
     if value < 0 or metadata < 0 or value + metadata > cursor.left:
         raise Malformed(f"{value} and {metadata} bytes are more than are left", at)
-    return {"value": cursor.take(value).hex(), "metadata": cursor.take(metadata).hex()}
+    return variant(cursor.take(value), cursor.take(metadata), at)
 
 
 def _count_window(cursor: Cursor) -> dict[str, int]:

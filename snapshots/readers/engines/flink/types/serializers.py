@@ -9,7 +9,6 @@ from snapshots.readers.engines.flink.types import (
     composites,
     operators,
     snapshot_forms,
-    sql_rows,
     sql_snapshots,
 )
 from snapshots.readers.engines.flink.types.snapshot_forms import (
@@ -242,12 +241,8 @@ _READ: dict[str, Read] = {
         "node", "row", "sqn", "prevSqn", "nextSqn", "nextSqnForRecord", "timestamp"
     ),
     "TimestampDataSerializer$TimestampDataSerializerSnapshot": sql_snapshots.timestamp_data,
-    "ArrayDataSerializer$ArrayDataSerializerSnapshot": sql_snapshots.java_objects(
-        2, sql_rows.BytesData("arraydata")
-    ),
-    "MapDataSerializer$MapDataSerializerSnapshot": sql_snapshots.java_objects(
-        4, sql_rows.BytesData("mapdata")
-    ),
+    "ArrayDataSerializer$ArrayDataSerializerSnapshot": sql_snapshots.array_data,
+    "MapDataSerializer$MapDataSerializerSnapshot": sql_snapshots.map_data,
 }
 
 _FOR_WORKERS = "It has PyFlink's form for its worker processes, which is not read"
@@ -258,11 +253,13 @@ _OF_PYTHON: dict[str, Read] = {
     "TimeSerializer$TimeSerializerSnapshot": simple(operators.SIMPLE["millisofday"]),
     "TimestampSerializer$TimestampSerializerSnapshot": sql_snapshots.timestamp_data,
     "DecimalDataSerializer$DecimalSerializerSnapshot": sql_snapshots.decimal_text,
-    "RowDataSerializer$RowDataSerializerSnapshot": sql_snapshots.unread_row(_FOR_WORKERS),
-    "ArrayDataSerializer$ArrayDataSerializerSnapshot": sql_snapshots.java_objects(
-        2, Unreadable("python array", _FOR_WORKERS)
+    "RowDataSerializer$RowDataSerializerSnapshot": sql_snapshots.unread(
+        "python", sql_snapshots.row_data, _FOR_WORKERS
     ),
-    "MapDataSerializer$BaseMapSerializerSnapshot": sql_snapshots.java_objects(
-        4, Unreadable("python map", _FOR_WORKERS)
+    "ArrayDataSerializer$ArrayDataSerializerSnapshot": sql_snapshots.unread(
+        "python", sql_snapshots.array_data, _FOR_WORKERS
+    ),
+    "MapDataSerializer$BaseMapSerializerSnapshot": sql_snapshots.unread(
+        "python", sql_snapshots.map_data, _FOR_WORKERS
     ),
 }

@@ -10,6 +10,7 @@ from typing import Any
 
 from snapshots.readers.engines.flink.types import composites, operators
 from snapshots.readers.engines.flink.types.composites import EnumSerializer, PojoSerializer
+from snapshots.readers.engines.flink.types.kryo_values import KryoSerializer
 from snapshots.readers.engines.flink.types.values import Serializer, Undecodable, Unreadable
 from snapshots.readers.formats.cursor import Cursor, Malformed
 from snapshots.readers.formats.java import stream as java_stream
@@ -180,8 +181,7 @@ def kryo(cursor: Cursor, version: int, inner: Inner) -> Serializer:
     class_name = cursor.utf()
     for _ in range(3):
         optional_map(cursor)
-    short = class_name.rpartition(".")[2][:100]
-    return Unreadable(f"kryo {short}", f"Kryo wrote the value, a {class_name[:200]}")
+    return KryoSerializer(class_name)
 
 
 def enum(cursor: Cursor, version: int, inner: Inner) -> Serializer:

@@ -4,13 +4,20 @@ Source: Flink, RowDataSerializer, DecimalDataSerializer, TimestampDataSerializer
 ArrayDataSerializer, MapDataSerializer, SortedMapSerializer and their snapshots.
 """
 
+from typing import Any
+
 from snapshots.readers.engines.flink.types import composites, operators, sql_rows
 from snapshots.readers.engines.flink.types.snapshot_forms import Inner, Read, nested, whole
+from snapshots.readers.engines.flink.types.sql_columns import Column
 from snapshots.readers.engines.flink.types.values import SIMPLE, Serializer, Unreadable
 from snapshots.readers.formats.cursor import Cursor, Malformed
 from snapshots.readers.formats.java import stream as java_stream
 
 _MOST_COLUMNS = 100_000
+_MOST_NESTED = 40
+_NAMED = {"RowType": "fields", "StructuredType": "attributes"}
+_INNER = ("elementType", "keyType", "valueType", "sourceType")
+_PARTS = {"ArrayType": 1, "MultisetType": 1, "DistinctType": 1, "MapType": 2}
 _MOST_DIGITS = 100  # more than any type of SQL can have
 
 
@@ -20,23 +27,64 @@ def row_data(cursor: Cursor, version: int, inner: Inner) -> Serializer:
     return whole(sql_rows.RowDataSerializer(columns), unknown)
 
 
-def _column(cursor: Cursor) -> sql_rows.Column:
+def _column(cursor: Cursor) -> Column:
     """Read a logical type, which is stored as a Java object."""
     at, contents = cursor.position, java_stream.skip(cursor)
-    logical_type = contents[0] if contents and isinstance(contents[0], dict) else {}
-    fields, class_name = logical_type.get("fields"), logical_type.get("class")
-    if not isinstance(fields, dict) or not isinstance(class_name, str):
+    column = _column_of(contents[0] if contents else None, 0)
+    if column is None:
         raise Malformed("The type of a column is not a Java object", at)
+    return column
+
+
+def _column_of(value: object, depth: int) -> Column | None:
+    """Return a logical type, with those in it; None if the object is none."""
+    fields = value.get("fields") if isinstance(value, dict) else None
+    class_name = value.get("class") if isinstance(value, dict) else None
+    if not isinstance(fields, dict) or not isinstance(class_name, str) or depth > _MOST_NESTED:
+        return None
     name = class_name.rpartition(".")[2][:100]
     precision, scale = (_digits(fields.get(key)) for key in ("precision", "scale"))
     length, nullable = fields.get("length"), fields.get("isNullable")
-    return sql_rows.Column(
+    names, inner = _inner(name, fields)
+    columns = [_column_of(part, depth + 1) for part in inner]
+    whole_inner = tuple(column for column in columns if column is not None)
+    if len(whole_inner) < len(columns) or len(columns) != _PARTS.get(name, len(columns)):
+        name, whole_inner, names = f"{name} of unknown types", (), ()
+    return Column(
         name,
         precision,
         scale,
         length if type(length) is int else 0,
         nullable if isinstance(nullable, bool) else None,
+        whole_inner,
+        names,
     )
+
+
+def _inner(name: str, fields: dict[str, Any]) -> tuple[tuple[str, ...], list[object]]:
+    """Return the names of the fields in a logical type, and the types in it."""
+    if name in _NAMED:
+        own = [part["fields"] for part in _listed(fields.get(_NAMED[name]))]
+        return tuple(str(part.get("name"))[:200] for part in own), [
+            part.get("type") for part in own
+        ]
+    return (), [
+        fields[key]
+        for key in ("elementType", "keyType", "valueType", "sourceType")
+        if key in fields
+    ]
+
+
+def _listed(value: object) -> list[dict[str, Any]]:
+    """Return the objects in a list of Java, which may be in a list that cannot be changed."""
+    if isinstance(value, list):
+        return [part for part in value if isinstance(part, dict) and "fields" in part]
+    if not isinstance(value, dict):
+        return []
+    for part in (value.get("written") or {}).values():
+        return _listed(part)
+    fields = value.get("fields") or {}
+    return next((_listed(fields[key]) for key in ("list", "c", "a") if key in fields), [])
 
 
 def _digits(number: object) -> int:
@@ -53,14 +101,6 @@ def decimal_text(cursor: Cursor, version: int, inner: Inner) -> Serializer:
     return SIMPLE["utf8"]
 
 
-def unread_row(reason: str) -> Read:
-    def read(cursor: Cursor, version: int, inner: Inner) -> Serializer:
-        row = row_data(cursor, version, inner)
-        return Unreadable(f"python {row.name}", reason)
-
-    return read
-
-
 def timestamp_data(cursor: Cursor, version: int, inner: Inner) -> Serializer:
     return sql_rows.TimestampDataSerializer(_digits_at(cursor))
 
@@ -72,13 +112,26 @@ def _digits_at(cursor: Cursor) -> int:
     return number
 
 
-def java_objects(count: int, serializer: Serializer) -> Read:
-    def read(cursor: Cursor, version: int, inner: Inner) -> Serializer:
-        for _ in range(count):
-            java_stream.skip(cursor)
-        return serializer
+def array_data(cursor: Cursor, version: int, inner: Inner) -> Serializer:
+    element = _column(cursor)
+    java_stream.skip(cursor)  # the serializer of the elements
+    return sql_rows.ArrayDataSerializer(element)
 
-    return read
+
+def map_data(cursor: Cursor, version: int, inner: Inner) -> Serializer:
+    key, value = _column(cursor), _column(cursor)
+    for _serializer in range(2):
+        java_stream.skip(cursor)
+    return sql_rows.MapDataSerializer(key, value)
+
+
+def unread(kind: str, read: Read, reason: str) -> Read:
+    """Return a reader of what another reader reads, whose values have a form that is not read."""
+
+    def described(cursor: Cursor, version: int, inner: Inner) -> Serializer:
+        return Unreadable(f"{kind} {read(cursor, version, inner).name}", reason)
+
+    return described
 
 
 def data_type(cursor: Cursor, version: int) -> None:

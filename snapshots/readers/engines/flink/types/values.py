@@ -19,7 +19,13 @@ _LONGEST_NAME = 200
 
 
 class Undecodable(NotReadHere):
-    """The bytes may be intact, but this product cannot read them; ``what`` says why."""
+    """The bytes may be intact, but this product cannot read them; ``what`` says why.
+
+    Attributes:
+        known: the outermost value as far as it was read, for JSON; None if nothing was.
+    """
+
+    known: object = None
 
 
 class Serializer:
