@@ -28,6 +28,10 @@ _JAEGER = "Export the traces from Jaeger as JSON: that file is read."
 _TABLE = "It holds rows of a table and no checkpoint."
 _ROCKSDB = "It is the working copy of a process that runs, without the engine's own metadata."
 _CHECKPOINT = "Upload the checkpoint or savepoint folder, the one with _metadata."
+_WHOLE_QUERY = (
+    "Upload the checkpoint directory of the query, the folder that holds offsets, commits and "
+    "metadata."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,43 @@ _DSTREAM = Foreign(
     f"It is a Java object. {_NEVER}",
     _STREAMING,
 )
+_OFFSETS = Foreign(
+    "a file of the offsets of a Spark checkpoint, up to which one batch was to read",
+    "Alone it tells neither whether the batch was committed nor what the state holds.",
+    _WHOLE_QUERY,
+)
+_COMMIT = Foreign(
+    "a file of the commits of a Spark checkpoint",
+    "Alone it tells only that one batch ended.",
+    _WHOLE_QUERY,
+)
+_SOURCE_LOG = Foreign(
+    "a file of a log that a source or a sink of Spark keeps",
+    "Alone it tells neither what was committed nor what was in flight.",
+    _WHOLE_QUERY,
+)
+_STATE_FILES = Foreign(
+    "a folder of state of a Spark query, as a partition of one operator keeps it",
+    "Its types, and which batch was committed, are in folders above it.",
+    _WHOLE_QUERY,
+)
+_HIGH_AVAILABILITY = Foreign(
+    "a file of Flink's high availability storage",
+    f"It is a serialised Java object that only points to a checkpoint or a job. {_NEVER}",
+    _CHECKPOINT,
+)
+_COS418_PART = Foreign(
+    "a part of an assignment of COS 418",
+    "A .snap file has the totals of one snapshot, an .events file only commands, and a .top file "
+    "only the nodes: none says in which order the events of the processes happened.",
+    "Upload the event log of the run (docs/formats/native.md). A .top file makes a topology on "
+    "/topologies, from which a run can be simulated.",
+)
+_PYTHON = Foreign(
+    "text with dictionaries as Python prints them, and no JSON",
+    "The single quotes make it something that only Python reads.",
+    "Write each line with print(json.dumps(event)).",
+)
 _ERROR = Foreign(
     "an answer that reports an error, and not the data that was asked for",
     "The request failed at the other side.",
@@ -82,7 +123,25 @@ _BYTES: tuple[tuple[Callable[[bytes], bool], Foreign], ...] = (
             "Ask Kafka Connect for the offsets over REST if you need them; they are no snapshot.",
         ),
     ),
+    (
+        lambda data: data.startswith(_JAVA) and b"org.apache.flink.runtime." in data[:_LOOKED_AT],
+        _HIGH_AVAILABILITY,
+    ),
     (_begins(_JAVA), Foreign("a serialised Java object", _NEVER, _LOG)),
+    (_found(r"\Av\d+\r?\n\{\"batchWatermarkMs\""), _OFFSETS),
+    (_found(r"\Av\d+\r?\n(\{\"nextBatchWatermarkMs\"|\{\}\s*\Z)"), _COMMIT),
+    (_found(r"\A\0?v\d+\r?\n(\{|\d)"), _SOURCE_LOG),
+    (_found(r"\A\d+\r?\n(N\d+ \d+\r?\n)+(N\d+ N\d+( |\r?$))?"), _COS418_PART),
+    (_found(r"\A(#[^\n]*\n|\s)*(send N\d+ N\d+ \d+|snapshot N\d+|tick( \d+)?)\r?$"), _COS418_PART),
+    (_found(r"\A\s*\{'[\w.-]+': "), _PYTHON),
+    (
+        _found(r'"kind": "SpanKind\.\w+"'),
+        Foreign(
+            "output of OpenTelemetry's console exporter",
+            "Its spans name no service each, and are not read.",
+            _JAEGER,
+        ),
+    ),
     (
         _begins(b"JAVA PROFILE 1.0"),
         Foreign("a heap dump of a JVM", "It holds the memory of one process.", _LOG),
@@ -150,11 +209,18 @@ _COUNTEREXAMPLE = Foreign(
     "Its states name no process, so that nothing tells whose event a step is.",
     "Write the steps as JSON lines with a process and a vector clock (docs/formats/shiviz.md).",
 )
+_LAST_CHECKPOINT = {"version", "size", "parts", "sizeInBytes", "numOfAddFiles", "checkpointSchema",
+                    "v2Checkpoint", "checksum", "tags"}  # fmt: skip
 _OTLP = Foreign("OpenTelemetry data (OTLP)", "OTLP is not read.", _JAEGER)
 _FIELDS: tuple[tuple[Callable[[Fields], bool], Foreign], ...] = (
     (_has("resourceSpans"), _OTLP),
     (_has("resourceLogs"), _OTLP),
     (_has("resourceMetrics"), _OTLP),
+    (_has("scopeSpans"), _OTLP),
+    (
+        lambda names: {"version", "size"} <= names <= _LAST_CHECKPOINT,
+        Foreign("the file _last_checkpoint of a Delta table", _TABLE, _STREAMING),
+    ),
     (
         lambda names: {"traceId", "id"} <= names and bool(names & {"localEndpoint", "timestamp"}),
         Foreign("Zipkin's JSON of a trace", "Zipkin's form is not read.", _JAEGER),
@@ -199,6 +265,16 @@ _FIELDS: tuple[tuple[Callable[[Fields], bool], Foreign], ...] = (
         Foreign("a commit of a Delta table", _TABLE, _STREAMING),
     ),
     (
+        _has("apiVersion", "kind", "metadata", "status"),
+        Foreign(
+            "an object of Kubernetes with its status",
+            "It says what an operator knows of a job, and holds no events. That of a "
+            "FlinkDeployment names the last savepoint, in jobStatus.",
+            "Upload the folder of that savepoint, or Flink's answers of /jobs/ID and "
+            "/jobs/ID/checkpoints.",
+        ),
+    ),
+    (
         _has("apiVersion", "kind", "metadata"),
         Foreign("an object of Kubernetes", "It describes what runs, and holds no events.", _LOG),
     ),
@@ -212,6 +288,8 @@ _FIELDS: tuple[tuple[Callable[[Fields], bool], Foreign], ...] = (
 )  # fmt: skip
 
 _FOLDERS: tuple[tuple[str, Foreign], ...] = (
+    (r"(^|/)(completedCheckpoint|(submitted)?[jJ]obGraph)[0-9a-f]{6,}$", _HIGH_AVAILABILITY),
+    (r"(^|/)\d+(_[0-9a-f-]{36})?\.(delta|snapshot|changelog)$", _STATE_FILES),
     (r"(^|/)(checkpoint-\d{10,}(\.bk)?$|receivedBlockMetadata/)", _DSTREAM),
     (
         r"(^|/)(kafka-streams-process-metadata$|\d+_\d+/(rocksdb/|\.checkpoint$|\.lock$))",
@@ -277,7 +355,8 @@ def named_in_folder(folder: Path, names: Sequence[str]) -> Foreign | None:
     for expression, what in _FOLDERS:
         if any(re.search(expression, name) for name in names):
             return what
-    for name in names[:_MOST_LOOKED_INTO]:
+    shown = [name for name in names if not name.rpartition("/")[2].startswith(".")]
+    for name in shown[:_MOST_LOOKED_INTO]:
         with (folder / name).open("rb") as file:
             start = file.read(_LOOKED_AT)
         for fits, what in _BYTES:

@@ -148,6 +148,7 @@ def sqlite() -> bytes:
 
 
 JAVA = b"\xac\xed\x00\x05sr\x00 org.apache.spark.streaming.Checkpoint"
+JAVA_OF_FLINK = b"\xac\xed\x00\x05sr\x00<org.apache.flink.runtime.state.Retrievable"
 FOLDERS = {
     "Spark's old DStream API": {
         "checkpoint-1447000000000": JAVA, "checkpoint-1447000010000": b"\xac\xed\x00\x05sr",
@@ -161,6 +162,18 @@ FOLDERS = {
         "localState/aid_7/jid_8/vtx_9_sti_0/chk_1/x": b"x", "localState/aid_7/y": b"x",
     },
     "a Delta table": {"t/_delta_log/00000000000000000000.json": b"{}", "t/p.parquet": b"PAR1"},
+    "offsets of a Spark checkpoint": {
+        f"offsets/{name}": b'v1\n{"batchWatermarkMs":0}\n{"logOffset":1}' for name in ("0", "1")
+    } | {f"offsets/.{number}.crc": b"crc\x00" for number in range(30)},
+    "commits of a Spark checkpoint": {"0": b"v1\n{}", "1": b"v1\n{}"},
+    "a folder of state of a Spark query": {"1.delta": b"LZ4Block", "2.delta": b"LZ4Block"},
+    "folder of state of a Spark query": {"x/3.snapshot": b"x", "x/_metadata/schema": b"v2"},
+    "folder of state": {"7_3f0e1d2c-0000-4000-8000-000000000000.changelog": b"x", "8": b"x"},
+    "high availability storage": {"default/completedCheckpoint6a5c1b2d": b"?", "default/x": b"?"},
+    "Flink's high availability storage": {"a": JAVA_OF_FLINK, "b": JAVA_OF_FLINK},
+    "a part of an assignment of COS 418": {
+        "2nodes.snap": b"0\nN1 1\nN2 0\n", "2nodes.events": b"send N1 N2 1\nsnapshot N2\n",
+    },
     "an Iceberg table": {"t/metadata/v1.metadata.json": b"{}", "t/data/p.parquet": b"PAR1"},
 }  # fmt: skip
 
@@ -203,6 +216,27 @@ FILES = {
     "a commit of a Delta table": text({"commitInfo": {"timestamp": 1}}, {"add": {"path": "p"}}),
     "an answer that reports an error": b'{"error": "unauthorized", "message": "Sign in"}',
     "an object of Kubernetes": b'{"apiVersion": "v1", "kind": "Pod", "metadata": {}}',
+    "an object of Kubernetes with its status": text(
+        {
+            "apiVersion": "flink.apache.org/v1beta1",
+            "kind": "FlinkDeployment",
+            "metadata": {},
+            "status": {"jobStatus": {"state": "RUNNING"}},
+        }
+    ),
+    "Flink's high availability storage": JAVA_OF_FLINK,
+    "the offsets of a Spark checkpoint": b'v1\n{"batchWatermarkMs":0,"conf":{}}\n{"logOffset":1}',
+    "the commits of a Spark checkpoint": b'v1\n{"nextBatchWatermarkMs":0}',
+    "a log that a source": b'\x00v1\n{"clicks":{"0":5}}',
+    "a log that a source or a sink": b'v1\n{"path":"file:/in/a.json","timestamp":1,"batchId":0}',
+    "a part of an assignment of COS 418": b"0\nN1 4\nN2 1\nN1 N2 token(3)\n",
+    "A .snap file has the totals": b"2\nN1 1\nN2 0\nN1 N2\nN2 N1\n",
+    "an .events file only commands": b"# note\nsend N1 N2 1\nsnapshot N2\n",
+    "dictionaries as Python prints them": b"{'host': 'a', 'clock': {'a': 1}}\n",
+    "OpenTelemetry's console exporter": b'{\n "name": "foo",\n "context": {"trace_id": "0x1"},\n'
+    b' "kind": "SpanKind.INTERNAL", "parent_id": null\n}\n',
+    "_last_checkpoint of a Delta table": b'{"version":150,"size":10}',
+    "OTLP": b'{"resource": {}, "scopeSpans": []}\n',
     "The file is empty": b"",
     "a counterexample of a model checker": b'{"action": [], "state": [[1, {"x": 0}]]}',
     "EDN, as Jepsen": b"{:type :invoke, :f :read, :value nil, :process 0, :time 1}\n",
