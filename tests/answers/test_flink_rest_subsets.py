@@ -132,6 +132,39 @@ def test_an_answer_is_read_as_it_was_pasted(answers, pasted):
     assert "7, completed after 9 ms" in found["state"].text
 
 
+TASKS = {"b1" * 16: (2, 2), "c2" * 16: (2, 1)}
+
+
+@pytest.mark.parametrize(
+    ("failure", "why"),
+    [
+        ("Checkpoint expired before completing.", "Flink's reason: “Checkpoint expired before"),
+        (None, "Flink gives no reason."),
+    ],
+)
+def test_the_task_that_lacks_an_acknowledgement_is_named_as_far_as_it_is_told(
+    answers, failure, why
+):
+    tasks = {
+        vertex: {
+            "id": 12,
+            "status": "FAILED",
+            "num_subtasks": all,
+            "num_acknowledged_subtasks": own,
+        }
+        for vertex, (all, own) in TASKS.items()
+    }
+    failed = checkpoint(
+        12, "FAILED", num_acknowledged_subtasks=3, tasks=tasks, failure_message=failure,
+        failure_timestamp=1_760_000_600_000,
+    )  # fmt: skip
+    (found,) = answers({"dump.json": encoded(failed)})
+    text = found["checkpoint-failures"].text
+    assert "3 of 4 subtasks acknowledged it. Not acknowledged by 1 of c2c2" in text
+    assert why in text
+    assert "“not known”" not in text
+
+
 # --- one answer alone -----------------------------------------------------------------------------
 
 

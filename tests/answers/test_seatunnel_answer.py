@@ -199,3 +199,16 @@ def test_an_error_of_seatunnel_is_refused_as_one(tmp_path, answer, said):
     assert SeaTunnelReader().recognises(files)
     with pytest.raises(InputRefused, match=said):
         SeaTunnelReader().read(tmp_path)
+
+
+def test_an_empty_object_is_what_seatunnel_answers_of_a_job_it_does_not_know(tmp_path):
+    (tmp_path / "job-info.json").write_text("{}")
+    with pytest.raises(InputRefused, match="answered with an empty object: it does not know"):
+        SeaTunnelReader().read(tmp_path)
+
+
+def test_answers_alone_have_no_note_about_files_of_checkpoints(tmp_path):
+    (tmp_path / "job.json").write_text(json.dumps(JOB))
+    check = SeaTunnelReader().read(tmp_path).restore_check()
+    assert check.notes == ()
+    assert check.headline == "Not known: the upload has no file of a checkpoint."

@@ -5,11 +5,13 @@ from collections.abc import Iterable
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WELL, Evidence, Sentence
-from snapshots.domain.answering.wording import begun, quoted_reasons, span, tally
+from snapshots.domain.answering.wording import MOST_NAMED, begun, quoted_reasons, span, tally
 from snapshots.domain.archive.absence import blame, may_be_expired, missing, times_missing
+from snapshots.domain.archive.causes import NOT_KNOWN as CAUSE_NOT_KNOWN
 from snapshots.domain.archive.causes import cause_of
 from snapshots.domain.archive.model import COMPLETED, FAILED, CheckpointFacts
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 
 __all__ = ["failed_clause", "failures", "kind_of", "slowest", "span"]
 
@@ -58,9 +60,12 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
         text = f"{_listed(report, failed)}. {who}.{unknown}"
     reasons = [(cause_of(facts), facts.number) for facts in failed]
     noun = "reasons" if len({reason for reason, _ in reasons}) > 1 else "reason"
+    why = f"Flink's {noun}: {quoted_reasons(reasons)}."
+    if all(reason == CAUSE_NOT_KNOWN for reason, _ in reasons):
+        why = "Flink gives no reason."
     return Sentence(
         "checkpoint-failures",
-        f"{text} Flink's {noun}: {quoted_reasons(reasons)}.",
+        f"{text} {why}",
         WATCH if counts else NOT_KNOWN,
         _linked(job, failed),
         (job.command(_SUBTASKS),) if silent and not _has_subtasks(silent) else (),
@@ -71,8 +76,17 @@ def _acknowledged(facts: CheckpointFacts) -> str:
     """Say how many subtasks acknowledged a failed checkpoint, where nobody knows which did not."""
     if facts.acknowledged is None or facts.acknowledged >= (facts.subtasks or 0):
         return "Who did not acknowledge is not known."
-    counted = times(facts.subtasks or 0, "subtask")
-    return f"{facts.acknowledged:,} of {counted} acknowledged it; who did not is not known."
+    counted = f"{facts.acknowledged:,} of {times(facts.subtasks or 0, 'subtask')} acknowledged it"
+    lacking = [
+        f"{vertex.parallelism - vertex.acknowledged:,} of {vertex.name or vertex.id}"
+        for vertex in facts.vertices
+        if vertex.parallelism is not None
+        and vertex.acknowledged is not None
+        and vertex.acknowledged < vertex.parallelism
+    ]
+    if not lacking:
+        return f"{counted}; who did not is not known."
+    return f"{counted}. Not acknowledged by {listed(lacking, MOST_NAMED)}; which is not known."
 
 
 def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:

@@ -162,9 +162,8 @@ def _all_committed(
         ids = spans_text(point.item.id for point in unsure)
         text = f"{text}; of {ids} that is not known. {unsure[0].item.problem or ''}".rstrip()
         return Sentence("last-batch", _ended(text), WATCH, (to_checkpoint(last), *_FILES))
-    if gaps := _gaps(points):
-        text = f"{text}; of {spans_text(gaps)} that is not known, since no file of them is there"
-    elif len(points) > 1:
+    gaps = _gaps(points)
+    if len(points) > 1 and not gaps:
         text = f"{text}, and so were all before it from {first} on"
     if last.item.why_empty is None:  # continuous processing
         reason = last.item.why_unknown or "The files do not say."
@@ -177,6 +176,11 @@ def _all_committed(
         text = f"{text}: nothing was in flight. A restart goes on behind it."
     else:
         text = f"{text}: nothing was in flight."
+    if gaps:
+        whose, them = ("batch", "it") if len(gaps) == 1 else ("batches", "them")
+        text = (
+            f"{text} Of {whose} {spans_text(gaps)} that is not known: no file of {them} is there."
+        )
     return Sentence("last-batch", text, WELL if can_restart else FACT, (to_checkpoint(last),))
 
 

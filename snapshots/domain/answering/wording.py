@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from snapshots import quantities
 from snapshots.domain.answering.sentences import CHECKPOINT, Evidence
 from snapshots.domain.answering.upload_summary import Point
+from snapshots.domain.archive.causes import NOT_KNOWN
 from snapshots.domain.model.listing import listed
 
 MOST_NAMED = 3  # subtasks, pairs or reasons in a sentence
@@ -78,7 +79,11 @@ def quoted_reasons(reasons: Iterable[tuple[str, int]]) -> str:
     if sum(map(len, numbers.values())) == 1:
         return f"“{next(iter(numbers))}”"
     by_count = sorted(numbers.items(), key=lambda item: -len(item[1]))
-    return listed([f"“{reason}” ({_those(own)})" for reason, own in by_count], MOST_NAMED)
+    named_reasons = [
+        f"{'none given' if reason == NOT_KNOWN else f'“{reason}”'} ({_those(own)})"
+        for reason, own in by_count
+    ]
+    return listed(named_reasons, MOST_NAMED)
 
 
 def _those(numbers: Sequence[int]) -> str:

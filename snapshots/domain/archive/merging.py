@@ -61,6 +61,7 @@ def _vertex(first: VertexFacts, second: VertexFacts) -> VertexFacts:
         _longer(first.name, second.name),
         _larger(first.parallelism, second.parallelism),
         _united(first.subtasks, second.subtasks, "index", _subtask),
+        _larger(first.acknowledged, second.acknowledged),
     )
 
 

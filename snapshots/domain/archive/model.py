@@ -61,12 +61,14 @@ class VertexFacts:
     Attributes:
         parallelism: how many subtasks take part. None if it is not known.
         subtasks: the subtasks that are known, by index.
+        acknowledged: how many subtasks acknowledged. None if it is not known.
     """
 
     id: str
     name: str = ""
     parallelism: int | None = None
     subtasks: tuple[SubtaskFacts, ...] = ()
+    acknowledged: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

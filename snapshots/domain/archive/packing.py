@@ -27,12 +27,15 @@ def _packed(vertex: VertexFacts) -> dict[str, object]:
     known = {
         name: column for name, column in columns.items() if any(item is not None for item in column)
     }
-    return {
+    packed: dict[str, object] = {
         "id": vertex.id,
         "name": vertex.name,
         "parallelism": vertex.parallelism,
         "subtasks": known,
     }
+    if vertex.acknowledged is not None:
+        packed["acknowledged"] = vertex.acknowledged
+    return packed
 
 
 def _unpacked(packed: dict[str, Any]) -> VertexFacts:
@@ -42,4 +45,6 @@ def _unpacked(packed: dict[str, Any]) -> VertexFacts:
         SubtaskFacts(**dict(zip(names, row, strict=True)))
         for row in zip(*columns.values(), strict=True)
     )
-    return VertexFacts(packed["id"], packed["name"], packed["parallelism"], subtasks)
+    return VertexFacts(
+        packed["id"], packed["name"], packed["parallelism"], subtasks, packed.get("acknowledged")
+    )

@@ -313,7 +313,7 @@ def _worst(checks: Sequence[RestoreCheck]) -> str:
 
 def _summary(checks: Sequence[RestoreCheck]) -> str:
     if not checks:
-        return f"Not known: {NO_FILES}"
+        return "Not known: the upload has no file of a checkpoint."
     if len(checks) == 1:
         return checks[0].headline
     counts = [sum(check.answer == answer for check in checks) for answer in ANSWERS]

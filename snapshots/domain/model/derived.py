@@ -36,7 +36,7 @@ WHY_EMPTY = {
     "had processed everything before it (and, in at-least-once mode, some of what came after it).",
     NO_BUFFERS: "The files of the checkpoint hold what was in flight, and nothing on these "
     "channels.",
-    NOTHING_PERSISTED: "The REST API says that no data in flight was stored.",
+    NOTHING_PERSISTED: "Flink says that no data in flight was stored.",
     NEVER_STORED: "The engine never stores data in flight on forward, rescale and broadcast edges.",
     DRAINED: "A batch is complete only when its tasks have processed all that was sent to them.",
 }

@@ -33,13 +33,14 @@ from snapshots.readers.logs.documents import (
 from snapshots.readers.logs.headers import TOLD
 from snapshots.readers.logs.json_events import LineEvent, Link, Misfit, Reading
 
-_START = re.compile(rb'\s*(\{\s*"data"\s*:\s*\[|\[)\s*\{\s*"traceID"\s*:')
+_START = re.compile(rb'\s*(?:\{\s*"data"\s*:\s*\[|\[)?\s*\{\s*"traceID"\s*:')
 _DESTINATION = ("messaging.destination.name", "messaging.destination", "message_bus.destination")
 _PARTITION = ("messaging.kafka.destination.partition", "messaging.destination.partition.id",
               "messaging.kafka.partition")  # fmt: skip
 _OFFSET = ("messaging.kafka.message.offset", "messaging.kafka.offset")
 _MESSAGE = ("messaging.message.id", "messaging.message_id")
 _LATEST = 2**60  # us
+_OUTSIDE = re.compile(r'"references_outside":(\d+)')
 NOTES = (
     "Each span is an event of its service. A message is known only where a span refers to one of "
     "another service.",
@@ -108,8 +109,15 @@ class JaegerReader(DocumentReader):
         facts["without_parent"] = missing
         services = [process.id for process in header.topology.processes]
         shown = f"{times(len(services), 'service')} ({listed(services, 5)})"
-        told = message_sentence(f"The traces have {shown}", readings)
-        return replace(header, extra={**header.extra, TOLD: [told]})
+        told = [message_sentence(f"The traces have {shown}", readings)]
+        if outside := sum(_outside_of(reading) for _, reading in readings):
+            lead = "leads" if outside == 1 else "lead"
+            text = (
+                f"{times(outside, 'reference')} of spans {lead} to spans that are not in the file"
+            )
+            text = f"{text}: what was sent from there is not known."
+            told.append({"level": "not-known", "text": text})
+        return replace(header, extra={**header.extra, TOLD: told})
 
     def events_of(self, document: object, lines: Lines) -> Iterator[tuple[int, Reading]]:
         items = list(_items(document))
@@ -163,6 +171,7 @@ def _span(trace: dict, item: dict, line: int) -> _Span | Misfit:
 def _events(spans: dict[tuple[str, str], _Span]) -> Iterator[tuple[int, int, Reading]]:
     """Yield the events of all spans as (time, line, event)."""
     told: set[tuple[str, str]] = set()  # spans that a message already shows
+    outside = {span.key: _outside(span, spans) for span in spans.values()}
     names: set[tuple[Link, str]] = set()
     for span in spans.values():
         for key in dict.fromkeys(span.parents):
@@ -172,8 +181,18 @@ def _events(spans: dict[tuple[str, str], _Span]) -> Iterator[tuple[int, int, Rea
             link = Link(None, (parent.process, span.process))
             message = _unused(names, link, _message_of(parent, span), span)
             told |= {parent.key, span.key}
-            yield parent.began, parent.line, _event(parent, SEND, parent.began, link, message)
-            yield span.began, span.line, _event(span, RECEIVE, span.began, link, message)
+            yield (
+                parent.began,
+                parent.line,
+                _event(
+                    parent, SEND, parent.began, link, message, outside=outside.pop(parent.key, 0)
+                ),
+            )
+            yield (
+                span.began,
+                span.line,
+                _event(span, RECEIVE, span.began, link, message, outside=outside.pop(span.key, 0)),
+            )
             if (parent.kind, span.kind) == ("client", "server") and span.ended <= parent.ended:
                 back = Link(None, (span.process, parent.process))
                 answer = _unused(names, back, f"answer to {message}", span)
@@ -181,8 +200,25 @@ def _events(spans: dict[tuple[str, str], _Span]) -> Iterator[tuple[int, int, Rea
                 yield parent.ended, parent.line, _event(parent, RECEIVE, parent.ended, back, answer)
     for span in spans.values():
         if span.key not in told:
-            lacks = _lacks(span, spans)
-            yield span.began, span.line, _event(span, INTERNAL, span.began, lacks=lacks)
+            event = _event(
+                span,
+                INTERNAL,
+                span.began,
+                lacks=_lacks(span, spans),
+                outside=outside.pop(span.key, 0),
+            )
+            yield span.began, span.line, event
+
+
+def _outside(span: _Span, spans: dict[tuple[str, str], _Span]) -> int:
+    """Return how many references of a span lead to spans that are not in the file."""
+    return sum(key not in spans for key in dict.fromkeys(span.parents))
+
+
+def _outside_of(reading: Reading) -> int:
+    """Return how many references of an event's span lead out of the file, if it tells that."""
+    told = _OUTSIDE.search((isinstance(reading, LineEvent) and reading.extra) or "")
+    return int(told[1]) if told else 0
 
 
 def _lacks(span: _Span, spans: dict[tuple[str, str], _Span]) -> bool:
@@ -198,8 +234,12 @@ def _event(
     message: str | None = None,
     *,
     lacks: bool = False,
+    outside: int = 0,
 ) -> LineEvent:
-    """Return an event of a span; ``lacks`` says that its sender is not in the file."""
+    """Return an event of a span; ``lacks`` says that its sender is not in the file.
+
+    ``outside``: how many references of the span lead out of the file, told at its first event.
+    """
     extra: dict[str, object] = {
         "trace": span.key[0],
         "span": span.key[1],
@@ -207,6 +247,8 @@ def _event(
     }
     if lacks:
         extra["parent"] = "not known"
+    if outside:
+        extra["references_outside"] = outside
     label = span.title or None
     return LineEvent(span.process, kind, at, link, message, label=label, extra=json_text(extra))
 

@@ -224,3 +224,22 @@ def test_mutated_copies_are_read_or_refused(tmp_path, document):
             assemble(header, events)
         except InputRefused:
             continue
+
+
+def test_a_trace_without_its_envelope_is_read(tmp_path):
+    trace = a_trace("a", "shop", PRODUCED)
+    header, events, _ = read_document(tmp_path, trace)
+    assert [process.id for process in header.topology.processes] == ["shop"]
+    assert len(events) == 1
+
+
+def test_references_that_lead_out_of_the_file_are_counted(tmp_path):
+    consumer = consumed()
+    consumer["references"] += [{"refType": "FOLLOWS_FROM", "traceID": "f", "spanID": "99"}]
+    header, _, messages = read_document(tmp_path, two(consumer))
+    assert len(messages) == 1
+    assert header.extra["told"][1] == {
+        "level": "not-known",
+        "text": "1 reference of spans leads to spans that are not in the file: what was sent from "
+        "there is not known.",
+    }

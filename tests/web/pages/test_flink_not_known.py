@@ -128,7 +128,7 @@ def test_the_configuration_alone_tells_the_mode_where_nothing_was_persisted(give
     upload = given("v3-orders-rocksdb", REST, change)
     assert {one["mode"] for one in upload.api("/checkpoints")["items"]} == {"unaligned"}
     shown = upload.page("/contents/0")
-    assert "Nothing was in flight. The REST API says that no data in flight was stored." in shown
+    assert "Nothing was in flight. Flink says that no data in flight was stored." in shown
 
 
 def test_the_configuration_of_an_aligned_job_is_believed(given):

@@ -151,6 +151,11 @@ def refusal(data: bytes) -> str | None:
         return None
     if value.get("status") == "fail" and (message := _text(value.get("message"))):
         return f"It is an error that SeaTunnel answered: “{message[:_LONGEST_MESSAGE]}”."
+    if not value:
+        return (
+            "SeaTunnel answered with an empty object: it does not know this job. Older versions "
+            "answer so for every job that does not run; ask /finished-jobs for those."
+        )
     if value.keys() == {"jobId"} and (job := _whole(value["jobId"])) is not None:
         return (
             f"SeaTunnel answered with the id of job {job} and nothing else: it does not know this "

@@ -86,7 +86,8 @@ def _ended_at(checkpoint: RestCheckpoint, status: str) -> int | None:
 def _vertex(times: VertexTimes, names: Mapping[str, str]) -> VertexFacts:
     name = names.get(times.vertex, "")[:_LONGEST_NAME]
     subtasks = tuple(map(_subtask, times.subtasks))
-    return VertexFacts(times.vertex, name, times.totals.subtasks, subtasks)
+    totals = times.totals
+    return VertexFacts(times.vertex, name, totals.subtasks, subtasks, totals.acknowledged)
 
 
 def _subtask(times: SubtaskTimes) -> SubtaskFacts:

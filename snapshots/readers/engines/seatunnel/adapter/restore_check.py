@@ -50,6 +50,7 @@ def restore_check(upload: SeaTunnelUpload, pipelines: Pipelines) -> UploadCheck:
     sizes = {file.path: file.bytes for file in upload.files}
     checks = [_checked(*pair, sizes) for pair in pipelines.checkpoints()]
     checks += _unread(upload.files)
+    of_pipeline = [ONE_PIPELINE] if any(check.path is not None for check in checks) else []
     unneeded = [
         UnneededFile(file.path, file.bytes, file.content.reason)
         for file in upload.files
@@ -61,7 +62,7 @@ def restore_check(upload: SeaTunnelUpload, pipelines: Pipelines) -> UploadCheck:
         for inference in history.inferences
         if inference.kind == "restore-fails"
     ]
-    return check_upload("seatunnel", checks, unneeded, [*fails, ONE_PIPELINE])
+    return check_upload("seatunnel", checks, unneeded, [*fails, *of_pipeline])
 
 
 def _checked(
