@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.inventory import batches, byte_shares, model, series
+from snapshots.domain.inventory import batches, byte_shares, held, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
@@ -22,8 +22,9 @@ payload_of(batches.PlannedBatch, "PlannedBatchItem")
 FlawItem = Annotated[dict[str, Any], Payload(payload_of(model.Flaw, "FlawItem"))]
 FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
 payload_of(model.SubtaskInventory, "SubtaskItem", optional=["new"])
-payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full"])
-payload_of(model.OperatorInventory, "OperatorItem")
+HeldItem = Annotated[dict[str, Any], Payload(payload_of(held.Held, "HeldItem"))]
+payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full", "held"])
+payload_of(model.OperatorInventory, "OperatorItem", optional=["sql"])
 payload_of(model.ChannelContents, "InFlightItem", optional=["stated"])
 payload_of(model.MissingFile, "MissingItem")
 EngineCheckpointDetail = payload_of(
@@ -108,6 +109,80 @@ class EntryItem(TypedDict):
 
 
 EntryList = list_of(EntryItem, "EntryList")
+
+
+@described
+class HeavyKeyOfState(TypedDict):
+    """A key that takes much of a state.
+
+    Attributes:
+        state: the name of the state.
+        key: the beginning of the key's JSON; null where the key is not known.
+        characters: how long that JSON is; null where the key is not known.
+        head: the first bytes of a key that is not known, in hexadecimal digits.
+        key_group: the key group; null where the state has none.
+        bytes: the size of the key's entries.
+        entries: how many entries the key has, such as windows.
+        elements: how many elements the lists and maps in them hold; null where it is not known.
+        share: how much of the state's entries the key takes, between 0 and 1.
+    """
+
+    state: str
+    key: str | None
+    characters: int | None
+    head: str | None
+    key_group: int | None
+    bytes: int
+    entries: int
+    elements: int | None
+    share: float | None
+
+
+@described
+class StateOfQuery(TypedDict):
+    """One state of an operator of a query.
+
+    Attributes:
+        name: the name of the state.
+        held: what it holds, in numbers.
+        sentences: the same in words, with what removes it.
+    """
+
+    name: str
+    held: HeldItem
+    sentences: list[str]
+
+
+@described
+class OperatorOfQuery(TypedDict):
+    """An operator of a query.
+
+    Attributes:
+        id: the engine's id of the operator.
+        name: the name of the operator; null where the files do not say.
+        does: what it does in the query, such as "a join".
+        states: its states, without those whose meaning is not known.
+        heavy: its heaviest keys, by bytes and then by elements.
+    """
+
+    id: str
+    name: str | None
+    does: str
+    states: list[StateOfQuery]
+    heavy: list[HeavyKeyOfState]
+
+
+@described
+class QueriesDetail(TypedDict):
+    """What the operators of queries hold in one checkpoint.
+
+    Attributes:
+        operators: the operators of queries that have state.
+        growing: which of their states only grow, in sentences; empty where none is known to.
+    """
+
+    operators: list[OperatorOfQuery]
+    growing: list[str]
 
 
 @described

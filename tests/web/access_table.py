@@ -268,6 +268,7 @@ GET /api/recordings/{flink}/contents/1
 GET /api/recordings/{flink}/contents/1/entries?OPERATOR
 GET /api/recordings/{flink}/contents/1/channels/0
 GET /api/recordings/{flink}/contents/1/bytes
+GET /api/recordings/{flink}/contents/1/queries
 GET /api/recordings/{flink}/contents/1/bytes.csv
 GET /api/recordings/{flink}/contents/0/compare/1?OPERATOR
 GET /api/recordings/{flink}/contents/0/compare/1/keys?OPERATOR

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource
+from snapshots.domain.inventory.held import Held
 
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
@@ -64,6 +65,8 @@ class StateInventory:
             no object.
         type_in_full: the type with the fields of its classes. None if that says no more than
             ``type``.
+        held: what it holds in the words of SQL. None if it is not the state of a query, or if that
+            is not known.
     """
 
     name: str | None
@@ -78,6 +81,7 @@ class StateInventory:
     sum: int | float | None = None
     sums: Mapping[str, object] = field(default_factory=dict)
     type_in_full: str | None = None
+    held: Held | None = None
 
 
 @final
@@ -124,6 +128,8 @@ class OperatorInventory:
         states: the named states of the operator.
         facts: what only this engine has to say of the operator.
         notes: further remarks, as sentences.
+        sql: what the operator does in a query, such as "a join". None if it is of no query, or if
+            that is not known.
     """
 
     id: str
@@ -138,6 +144,7 @@ class OperatorInventory:
     states: tuple[StateInventory, ...] = ()
     facts: tuple[Fact, ...] = ()
     notes: tuple[str, ...] = ()
+    sql: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

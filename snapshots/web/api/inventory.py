@@ -11,6 +11,7 @@ from snapshots.answers import (
     inventory,
     inventory_bytes,
     inventory_difference,
+    queries,
     restore,
     restore_check,
 )
@@ -116,6 +117,19 @@ def get_channel_contents(
         _opened(request, id), number, channel, type_name=type, offset=offset, limit=limit
     )
     return reply(elements)
+
+
+@router.get(
+    "/recordings/{int:id}/contents/{int:number}/queries",
+    response=inventory_payloads.QueriesDetail,
+)
+def get_queries(request: HttpRequest, id: RecordingId, number: CheckpointNumber) -> HttpResponse:
+    """Tell in SQL's words what each operator of a query holds, and which state only grows.
+
+    It follows from the names of operators and states and from the types of keys and values. What
+    these do not tell is left out or null.
+    """
+    return reply(queries.queries(_opened(request, id), number))
 
 
 @router.get(

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from bench import flink_sql_table
 from snapshots.domain.inventory.restore_check import RESTORABLE
 from snapshots.readers.engines.flink import checkpoint_state
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
@@ -19,6 +20,7 @@ from snapshots.readers.engines.flink.keyed.entries import Entry
 from snapshots.readers.engines.flink.upload import read_upload
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "flink-sql"
+DOCUMENT = Path(__file__).resolve().parents[4] / "docs" / "formats" / "flink-sql.md"
 CASES = tuple(sorted(path.stem for path in DATA.glob("*.zip")))
 Place = tuple[str, int, str | None]  # operator, subtask, state
 
@@ -200,3 +202,18 @@ def test_what_is_not_decoded_never_makes_a_restore_doubtful(case, tmp_path):
     list(upload.entries())
     checks = [check for check in upload.restore_check().checks if check.path is not None]
     assert {check.answer for check in checks} == {RESTORABLE}
+
+
+def test_the_documents_tell_of_every_case_and_no_more_than_is_decoded():
+    counted = list(flink_sql_table.rows())
+    lines = [line.split("|")[1:-1] for line in DOCUMENT.read_text().splitlines() if "%" in line]
+    told = {
+        line[0].strip(): tuple(int(cell.replace(",", "")) for cell in line[1:4])
+        for line in lines
+        if len(line) == 5
+    }
+    now = {row.case: row for row in (*counted, flink_sql_table.total(counted))}
+    assert told.keys() == now.keys()
+    for case, (states, entries, decoded) in told.items():
+        assert (states, entries) == (now[case].states, now[case].entries), case
+        assert decoded <= now[case].decoded, case

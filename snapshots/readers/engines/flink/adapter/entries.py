@@ -22,6 +22,7 @@ from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
 from snapshots.readers.engines.flink.metadata import Operator
 from snapshots.readers.engines.flink.python_values import NOTE, is_python, python_value
+from snapshots.readers.engines.flink.sql.query import Query
 from snapshots.readers.engines.flink.types.spelling import spelt
 from snapshots.readers.engines.flink.types.values import Serializer
 from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
@@ -53,6 +54,7 @@ class OperatorSeen:
         notes: what must be said, as sentences in order.
         damage: sentences about bytes that contradict themselves.
         not_read: sentences about bytes that may be intact, and are not read to their end.
+        query: what the operator holds, if it is one of a query.
         undecoded: how many keys or values of each state cannot be decoded, and why the first one.
     """
 
@@ -63,6 +65,7 @@ class OperatorSeen:
     damage: dict[str, None] = field(default_factory=dict)
     not_read: dict[str, None] = field(default_factory=dict)
     undecoded: dict[str, tuple[int, str]] = field(default_factory=dict)
+    query: Query = field(default_factory=lambda: Query(None))
 
     def state(
         self, name: str, kind: str, type_: str | None = None, in_full: str | None = None
@@ -138,22 +141,25 @@ class _Entries:
             type_ = key.name if kind == TIMERS else f"{key.name} → {value}"
             in_full = None if kind == TIMERS else _in_full(key, described)
             seen.state(described.name, kind.lower(), type_, None if in_full == type_ else in_full)
+            seen.query.describe(described, key)
         for entry in state.entries:
             name = UNNAMED if entry.state is None else entry.state
             self._keyed.add(name)
             seen.state(name, entry.kind.lower())
             seen.count_opaque(name, subtask, entry.value, entry.key)
+            identity, shown = _identity(entry), self._value(name, entry.value)
+            seen.query.add(name, identity, shown)
             yield StateEntry(
                 self._number,
                 self._operator.id,
                 subtask,
                 name,
                 _shown(entry.key),
-                self._value(name, entry.value),
+                shown,
                 entry.size,
                 entry.key_group,
                 _namespace(entry.namespace),
-                _identity(entry),
+                identity,
                 _digest(entry),
             )
         if state.layout is not None:

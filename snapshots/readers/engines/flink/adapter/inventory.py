@@ -148,11 +148,13 @@ class _Making:
                         state.type,
                         complete=state.complete,
                         type_in_full=state.type_in_full,
+                        held=seen.query.held(name, is_complete=state.complete),
                     )
                     for name, state in seen.states.items()
                 ),
                 facts=facts_of_operator(operator, seen),
                 notes=(*seen.notes, *_notes_of_operator(operator)),
+                sql=seen.query.words,
             )
 
 

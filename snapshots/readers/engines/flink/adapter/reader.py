@@ -28,6 +28,7 @@ from snapshots.readers.engines.flink.metadata import is_metadata
 from snapshots.readers.engines.flink.rest.archive import facts_of_upload
 from snapshots.readers.engines.flink.rest.beginnings import begins_as_answer, looks_like_json
 from snapshots.readers.engines.flink.rest.report import report_of
+from snapshots.readers.engines.flink.sql.query import Query
 from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
 from snapshots.readers.engines.flink.upload import METADATA, FlinkUpload, read_upload
 from snapshots.readers.formats.listings import paths_in
@@ -132,7 +133,9 @@ class FlinkEngineUpload(EngineUpload):
             if (stored := checkpoint.readable) is None:
                 continue
             for operator in checkpoint.operators:
-                seen = self._seen[checkpoint.number, operator.id] = OperatorSeen()
+                seen = self._seen[checkpoint.number, operator.id] = OperatorSeen(
+                    query=Query.of(operator.name, operator.uid)
+                )
                 yield from entries_of(self.upload, checkpoint.number, stored, operator, seen)
         self._is_read = True
 

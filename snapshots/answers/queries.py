@@ -1,0 +1,72 @@
+"""Answer what the operators of a query hold, in the words of SQL, and which keys weigh most."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from snapshots.answers import inventory
+from snapshots.domain.inventory.held import Held, growing, sentences
+from snapshots.store.inventory.reading import StoredInventory
+
+MOST_KEYS = 3  # of each operator, by each measure
+_HELD = TypeAdapter(Held)
+_Weights = dict[str, dict[str, Any]]  # by state
+
+
+def queries(opened: StoredInventory, number: int) -> dict[str, Any]:
+    """Return the operators of queries in a checkpoint; none if it has none, or does not tell.
+
+    Raises: NotFound.
+    """
+    weights = opened.weights(number) or {}
+    operators = [
+        _operator(operator, weights.get(operator["id"], {}))
+        for operator in inventory.checkpoint(opened, number)["operators"]
+        if operator.get("sql") is not None
+    ]
+    return {"operators": operators, "growing": list(growing(_all_held(operators)))}
+
+
+def _all_held(operators: list[dict[str, Any]]) -> Iterator[tuple[str, str, Held]]:
+    for operator in operators:
+        for state in operator["states"]:
+            name = operator["name"] or operator["id"]
+            yield name, state["name"], _HELD.validate_python(state["held"])
+
+
+def _operator(operator: dict[str, Any], weights: _Weights) -> dict[str, Any]:
+    held = [state for state in operator["states"] if state.get("held") is not None]
+    return {
+        "id": operator["id"],
+        "name": operator["name"],
+        "does": operator["sql"],
+        "states": [
+            {
+                "name": state["name"],
+                "held": state["held"],
+                "sentences": list(sentences(_HELD.validate_python(state["held"]))),
+            }
+            for state in held
+        ],
+        "heavy": list(_heaviest([state["name"] for state in held], weights)),
+    }
+
+
+def _heaviest(states: list[str], weights: _Weights) -> Iterator[dict[str, Any]]:
+    """Yield the heaviest keys by bytes, then those by elements that are not among them."""
+    seen = set()
+    for measure, unit in (("by_bytes", "bytes"), ("by_elements", "elements")):
+        keys = [(key, state) for state in states for key in weights.get(state, {}).get(measure, ())]
+        keys.sort(key=lambda pair: -(pair[0][unit] or 0))
+        for key, state in keys[:MOST_KEYS]:
+            identity = (state, key["key"], key["head"], key["key_group"])
+            if identity not in seen:
+                seen.add(identity)
+                yield {"state": state, **key, "share": _share(key["bytes"], weights[state])}
+
+
+def _share(size: int, weights: dict[str, Any]) -> float | None:
+    """Return how much of a state's entries a key has, between 0 and 1; None if they are empty."""
+    total: int = sum(place[2] for place in weights["places"])
+    return size / total if total else None
