@@ -1,19 +1,23 @@
 """The page ``/api/docs``: the OpenAPI document as a page of ours, without a script."""
 
+import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_GET
 from ninja import NinjaAPI
 from ninja.openapi.docs import DocsBase
+from ninja.responses import NinjaJSONEncoder
 
 Json = Mapping[str, Any]
 
@@ -35,6 +39,7 @@ _BOUNDS = {
 }
 _LARGEST = 2**53  # beyond it lies a limit of the database, not one of the call
 _CODE = re.compile(r"``(.+?)``|`(.+?)`")
+_TAKES_GZIP = re.compile(r"\bgzip\b")
 _STRANGE = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -103,20 +108,39 @@ class Reference(DocsBase):
     """Renders the API's document as a page of Cutline."""
 
     def render_page(self, request: HttpRequest, api: NinjaAPI, **kwargs: Any) -> HttpResponse:
-        address = self.get_openapi_url(api, kwargs)
-        context = {"document": address, **_contents(api)}
-        return render(request, "snapshots/api/reference.html", context)
+        return render(request, "snapshots/api/reference.html", {"content": _content(api)})
 
 
-@lru_cache(maxsize=1)
-def _contents(api: NinjaAPI) -> dict[str, Any]:
+@require_GET
+def openapi_document(request: HttpRequest, api: NinjaAPI) -> HttpResponse:
+    """Return the OpenAPI document. It is the same for everybody, so it is packed once, too."""
+    plain, packed = _document(api)
+    is_packed = _TAKES_GZIP.search(request.headers.get("Accept-Encoding", "")) is not None
+    response = HttpResponse(packed if is_packed else plain, content_type="application/json")
+    response["Vary"] = "Accept-Encoding"
+    if is_packed:
+        response["Content-Encoding"] = "gzip"
+    return response
+
+
+@cache
+def _document(api: NinjaAPI) -> tuple[bytes, bytes]:
     root = reverse(f"{api.urls_namespace}:api-root")
-    document = api.get_openapi_schema(path_prefix=root)
-    return {
+    plain = json.dumps(api.get_openapi_schema(path_prefix=root), cls=NinjaJSONEncoder).encode()
+    return plain, gzip.compress(plain)
+
+
+@cache
+def _content(api: NinjaAPI) -> SafeString:
+    """Return the part of the page that is the same for everybody."""
+    document = json.loads(_document(api)[0])
+    context = {
+        "document": reverse(f"{api.urls_namespace}:openapi-json"),
         "paragraphs": paragraphs(api.description),
         "groups": groups(document),
         "shapes": tuple(shapes(document)),
     }
+    return render_to_string("snapshots/api/contents.html", context)
 
 
 def groups(document: Json) -> tuple[tuple[str, tuple[Call, ...]], ...]:

@@ -1,13 +1,15 @@
 """The page of the API says all that the OpenAPI document says, and leads back to other pages."""
 
+import gzip
 import html
+import json
 import re
 import shlex
 
 import pytest
 from django.test import Client
 
-from snapshots.web.api import api
+from snapshots.web.api import api, reference
 from snapshots.web.api.reference import kind_of, prose
 from tests.web.given import signed_in
 
@@ -92,3 +94,16 @@ def test_a_type_is_said_in_words(schema, kind):
 
 def test_a_text_is_no_markup():
     assert prose("`a<b` <i> ``c``") == "<code>a&lt;b</code> &lt;i&gt; <code>c</code>"
+
+
+def test_the_document_and_its_page_are_made_once(monkeypatch):
+    stranger = Client()
+    addresses = ("/api/openapi.json", "/api/docs")
+    first = [stranger.get(address).content for address in addresses]
+    packed = stranger.get("/api/openapi.json", headers={"Accept-Encoding": "br, gzip;q=1"})
+    for name in ("json", "gzip", "render_to_string", "groups"):
+        monkeypatch.delattr(reference, name)
+    assert stranger.get("/api/openapi.json").content == first[0]
+    assert b"Objects in bodies and answers" in stranger.get("/api/docs?again").content
+    assert gzip.decompress(packed.content) == first[0]
+    assert json.loads(first[0]) == json.loads(json.dumps(DOCUMENT))
