@@ -17,6 +17,7 @@ from snapshots.readers.engines.flink.handles import (
 from snapshots.readers.engines.flink.keyed.entries import Limits
 from snapshots.readers.engines.flink.keyed.keyed_meta import read_keyed_meta
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState, read_keyed
+from snapshots.readers.engines.flink.keyed.raw_timers import read_raw_timers
 from snapshots.readers.engines.flink.metadata import Operator, Subtask
 from snapshots.readers.engines.flink.operator_state import (
     OperatorStateInventory,
@@ -69,10 +70,7 @@ def operator_states(upload: FlinkUpload, checkpoint: StoredCheckpoint) -> Iterat
 def keyed_states(
     upload: FlinkUpload, checkpoint: StoredCheckpoint, limits: Limits | None = None
 ) -> Iterator[SubtaskKeyedState]:
-    """Yield the managed keyed state of every subtask that has any, in the metadata's order.
-
-    Raw keyed state is private to its operator; ``Subtask.raw_keyed`` has its size.
-    """
+    """Yield the managed keyed state of every subtask that has any, in the metadata's order."""
 
     def read(stream: Stream) -> bytes | memoryview | Missing:
         return upload.files.read(stream, checkpoint.folder)
@@ -82,6 +80,27 @@ def keyed_states(
         if (handle := subtask.managed_keyed) is not None:
             state = read_keyed(handle, read, operator.max_parallelism, limits)
             yield SubtaskKeyedState(operator, subtask, handle, state)
+
+
+def raw_timers(
+    upload: FlinkUpload, checkpoint: StoredCheckpoint
+) -> Iterator[SubtaskKeyedState | Missing | int]:
+    """Yield the raw keyed state of every subtask that has any, if it holds Flink's own timers.
+
+    Else yield why it is not read, or its bytes: raw keyed state of another form is private to the
+    operator.
+    """
+    for operator, subtask in _subtasks(checkpoint):
+        if (handle := subtask.raw_keyed) is None:
+            continue
+        state = None
+        if isinstance(handle, KeyGroups):
+            data = upload.files.read(handle.stream, checkpoint.folder)
+            if isinstance(data, Missing):
+                yield data
+                continue
+            state = read_raw_timers(handle, data)
+        yield handle.size if state is None else SubtaskKeyedState(operator, subtask, handle, state)
 
 
 def _subtasks(checkpoint: StoredCheckpoint) -> Iterator[tuple[Operator, Subtask]]:

@@ -29,6 +29,7 @@ from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 COORDINATOR_STATE = "coordinator"
+RAW_TIMERS = "Flink keeps the timers of this operator in raw keyed state."
 _OF_ONE_ENCODING = frozenset({"VALUE", "REDUCING", "AGGREGATING", TIMERS})
 _MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}
 
@@ -55,6 +56,7 @@ class OperatorSeen:
         damage: sentences about bytes that contradict themselves.
         not_read: sentences about bytes that may be intact, and are not read to their end.
         query: what the operator holds, if it is one of a query.
+        private_bytes: bytes of raw keyed state in a form of the operator's own.
         undecoded: how many keys or values of each state cannot be decoded, and why the first one.
     """
 
@@ -66,6 +68,7 @@ class OperatorSeen:
     not_read: dict[str, None] = field(default_factory=dict)
     undecoded: dict[str, tuple[int, str]] = field(default_factory=dict)
     query: Query = field(default_factory=lambda: Query(None))
+    private_bytes: int = 0
 
     def state(
         self, name: str, kind: str, type_: str | None = None, in_full: str | None = None
@@ -112,6 +115,7 @@ def entries_of(
     reading = _Entries(upload, number, operator, seen)
     for keyed in checkpoint_state.keyed_states(upload, alone, limits):
         yield from reading.keyed(keyed.subtask.index, keyed.state)
+    yield from reading.raw_keyed(checkpoint_state.raw_timers(upload, alone))
     for state in checkpoint_state.operator_states(upload, alone):
         yield from reading.operator_state(state)
     if operator.coordinator is not None:
@@ -176,6 +180,26 @@ class _Entries:
         ):
             own.update((f"subtask {subtask}: {sentence}", None) for sentence in sentences)
         self._is_complete = self._is_complete and state.notes.complete
+
+    def raw_keyed(
+        self, states: Iterator[checkpoint_state.SubtaskKeyedState | Missing | int]
+    ) -> Iterator[StateEntry]:
+        """Yield timers in raw keyed state, and note what else lies there."""
+        private = 0
+        for state in states:
+            if isinstance(state, int):
+                private += state
+            elif isinstance(state, Missing):
+                self._seen.note(_lacking(state))
+                self._is_complete = False
+            else:
+                self._seen.note(RAW_TIMERS)
+                yield from self.keyed(state.subtask.index, state.state)
+        if private:
+            self._seen.private_bytes = private
+            self._seen.note(
+                f"{private:,} bytes of raw keyed state, whose content is private to the operator."
+            )
 
     def mark_incomplete(self) -> None:
         """Mark all keyed states if one subtask lacks something, which may be part of any state."""

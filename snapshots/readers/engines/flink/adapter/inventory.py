@@ -224,8 +224,6 @@ def _notes_of_operator(operator: Operator) -> Iterator[str]:
     without = operator.parallelism - len(operator.subtasks)
     if without and not operator.finished:
         yield f"{without:,} of {operator.parallelism:,} subtasks recorded nothing."
-    if size := sum(one.raw_keyed.size for one in operator.subtasks if one.raw_keyed is not None):
-        yield f"{size:,} bytes of raw keyed state, whose content is private to the operator."
 
 
 def _subtasks(operator: Operator) -> Iterator[SubtaskInventory]:

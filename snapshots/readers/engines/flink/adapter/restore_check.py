@@ -309,11 +309,10 @@ def _contents(checkpoint: FlinkCheckpoint, seen: Seen, findings: Findings) -> No
                 f"{name}.{state}: {entries} cannot be decoded here, so that only their bytes were "
                 f"looked at: {reason}"
             )
-        private = sum(
-            handle.size
+        private = own.private_bytes + sum(
+            subtask.raw_operator.size
             for subtask in operator.subtasks
-            for handle in (subtask.raw_keyed, subtask.raw_operator)
-            if handle is not None
+            if subtask.raw_operator is not None
         )
         if private:
             findings.note(f"{name}: {private:,} bytes of raw state, which only the job can decode.")

@@ -94,12 +94,14 @@ class Notes:
     def lose(self, subject: str, malformed: Malformed) -> None:
         """Say what cannot be read of a table, a key group or a file.
 
-        A type that is not decoded here says nothing about whether the bytes are whole.
+        A type that is not decoded here says nothing about whether the bytes are whole. Such a
+        reason is said once, and not of each key group.
         """
-        sentence = f"{subject}: {malformed.what}."
+        is_type = isinstance(malformed, Undecodable)
+        sentence = f"{malformed.what}." if is_type else f"{subject}: {malformed.what}."
         self.complete = False
         _add(sentence, self.sentences)
-        if isinstance(malformed, Undecodable):
+        if is_type:
             return
         _add(sentence, self.not_read if isinstance(malformed, NotReadHere) else self.damage)
 
