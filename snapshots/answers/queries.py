@@ -10,6 +10,7 @@ from snapshots.domain.inventory.held import Held, growing, sentences
 from snapshots.store.inventory.reading import StoredInventory
 
 MOST_KEYS = 3  # of each operator, by each measure
+_WITH_ELEMENTS = {"map", "list"}  # kinds of states whose values are elements of a key
 _HELD = TypeAdapter(Held)
 _Weights = dict[str, dict[str, Any]]  # by state
 
@@ -32,7 +33,11 @@ def _all_held(operators: list[dict[str, Any]]) -> Iterator[tuple[str, str, Held]
     for operator in operators:
         for state in operator["states"]:
             name = operator["name"] or operator["id"]
-            yield name, state["name"], _HELD.validate_python(state["held"])
+            yield name, state["name"], _held(state)
+
+
+def _held(state: dict[str, Any]) -> Held:
+    return _HELD.validate_python(state["held"])
 
 
 def _operator(operator: dict[str, Any], weights: _Weights) -> dict[str, Any]:
@@ -45,25 +50,34 @@ def _operator(operator: dict[str, Any], weights: _Weights) -> dict[str, Any]:
             {
                 "name": state["name"],
                 "held": state["held"],
-                "sentences": list(sentences(_HELD.validate_python(state["held"]))),
+                "sentences": list(sentences(_held(state))),
             }
             for state in held
         ],
-        "heavy": list(_heaviest([state["name"] for state in held], weights)),
+        "heavy": list(_heaviest(held, weights)),
     }
 
 
-def _heaviest(states: list[str], weights: _Weights) -> Iterator[dict[str, Any]]:
+def _heaviest(states: list[dict[str, Any]], weights: _Weights) -> Iterator[dict[str, Any]]:
     """Yield the heaviest keys by bytes, then those by elements that are not among them."""
     seen = set()
     for measure, unit in (("by_bytes", "bytes"), ("by_elements", "elements")):
-        keys = [(key, state) for state in states for key in weights.get(state, {}).get(measure, ())]
+        keys = [
+            (_with_elements(key, state["kind"]), state["name"])
+            for state in states
+            for key in weights.get(state["name"], {}).get(measure, ())
+        ]
         keys.sort(key=lambda pair: -(pair[0][unit] or 0))
-        for key, state in keys[:MOST_KEYS]:
-            identity = (state, key["key"], key["head"], key["key_group"])
-            if identity not in seen:
+        for key, name in keys[:MOST_KEYS]:
+            identity = (name, key["key"], key["head"], key["key_group"])
+            if key[unit] and identity not in seen:
                 seen.add(identity)
-                yield {"state": state, **key, "share": _share(key["bytes"], weights[state])}
+                yield {"state": name, **key, "share": _share(key["bytes"], weights[name])}
+
+
+def _with_elements(key: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return a key whose elements are known only where its value is a collection."""
+    return key if kind in _WITH_ELEMENTS else key | {"elements": None}
 
 
 def _share(size: int, weights: dict[str, Any]) -> float | None:

@@ -26,6 +26,7 @@ _LASTS = {
     MATCH: "It stays until a match is complete or the time of WITHIN has passed; without WITHIN "
     "nothing else removes it, and a checkpoint does not tell whether there is one.",
 }
+_MOST_NAMED = 20  # operators
 _GROWTH = {
     UNTIL_RETRACTED: "Without a TTL these grow without end, unless their input retracts: {}.",
     ONE_A_KEY: "Without a TTL these grow with each new key: {}.",
@@ -110,10 +111,13 @@ def growing(states: Iterable[tuple[str, str, Held]]) -> Iterator[str]:
         states: operator, state, and what that holds. Numbers and marks that a state keeps for each
             key are not named beside its rows.
     """
-    rows: dict[str, list[str]] = {UNTIL_RETRACTED: [], ONE_A_KEY: []}
+    rows: dict[str, dict[str, list[str]]] = {UNTIL_RETRACTED: {}, ONE_A_KEY: {}}
     for operator, name, held in states:
         if held.grows and held.unit != KEYS and (held.count is None or held.count):
-            rows[held.stays].append(f"{name} of {operator}")
+            rows[held.stays].setdefault(operator, []).append(name)
     for stays, named in rows.items():
-        if named:
-            yield _GROWTH[stays].format(", ".join(named))
+        listed = [f"{' and '.join(own)} of {operator}" for operator, own in named.items()]
+        if more := listed[_MOST_NAMED:]:
+            listed[_MOST_NAMED:] = [counted(len(more), "more operator")]
+        if listed:
+            yield _GROWTH[stays].format(", ".join(listed))

@@ -9,6 +9,9 @@ from snapshots import quantities
 from snapshots.domain.inventory.model import TIMERS
 
 LONGEST_SHOWN = 300  # characters of a key or value
+_ROW = '"binaryRow"'
+_OF_ROW = {"binaryRow", "arity", "rowKind", "fields"}
+_INSERTED = "+I"
 _WINDOWS = ("window", "session_window")  # columns of Spark
 
 
@@ -31,11 +34,16 @@ def _text(
     if fragment is None:
         return None
     text = orjson.dumps(fragment).decode()
-    if is_instant or is_namespace or '"start"' in text:
+    if is_instant or is_namespace or '"start"' in text or _ROW in text:
         text = _written(orjson.loads(text), is_namespace=is_namespace, is_instant=is_instant)
     if len(text) <= LONGEST_SHOWN:
         return text
     return f"{text[:LONGEST_SHOWN]}… ({len(text):,} characters)"
+
+
+def of_json(text: str) -> str:
+    """Return the JSON of a key as people read it."""
+    return _written(orjson.loads(text)) if _ROW in text else text
 
 
 def _written(value: Any, *, is_namespace: bool = False, is_instant: bool = False) -> str:
@@ -43,7 +51,19 @@ def _written(value: Any, *, is_namespace: bool = False, is_instant: bool = False
         return quantities.epoch(value)
     if is_namespace and (window := _window(value)):
         return window
-    return orjson.dumps(_with_windows(value)).decode()
+    return orjson.dumps(_with_rows(_with_windows(value))).decode()
+
+
+def _with_rows(value: Any) -> Any:
+    """Replace rows of SQL by their fields, with the kind of change unless that is an insertion."""
+    if isinstance(value, list):
+        return [_with_rows(part) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() != _OF_ROW:
+        return {name: _with_rows(part) for name, part in value.items()}
+    fields = _with_rows(value["fields"])
+    return fields if value["rowKind"] == _INSERTED else {value["rowKind"]: fields}
 
 
 def _with_windows(value: Any) -> Any:

@@ -20,7 +20,7 @@ from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
-from snapshots.web.pages import batches, entry_text, links
+from snapshots.web.pages import batches, entry_text, links, queries
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.restore_check import worded
 from snapshots.web.pages.reviews import notes_at
@@ -79,12 +79,17 @@ def of_checkpoint(request: SignedInRequest, pk: int, number: int) -> HttpRespons
     opened = inventory.opened(recording)
     checkpoint = inventory.checkpoint(opened, number)
     last = len(opened.upload["checkpoints"]) - 1
+    held = queries.shown(opened, pk, number)
     context = {
         "recording": recording,
         "engine": opened.upload["engine"],
         "number": number,
         "checkpoint": checkpoint | {"channels": checkpoint["channels"][:MOST_CHANNELS]},
-        "operators": [_operator(item, pk, number) for item in checkpoint["operators"]],
+        "operators": [
+            _operator(item, pk, number) | {"query": held["by_operator"].get(item["id"])}
+            for item in checkpoint["operators"]
+        ],
+        "growing": held["growing"],
         "all_channels": checkpoint["channels"],
         "channels_total": len(checkpoint["channels"]),
         "channels_hidden": max(0, len(checkpoint["channels"]) - MOST_CHANNELS),

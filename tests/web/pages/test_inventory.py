@@ -3,6 +3,7 @@
 import html
 import re
 import zipfile
+from pathlib import Path
 
 import orjson
 import pytest
@@ -21,6 +22,7 @@ from webapp.teams.services import create_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
+QUERIES = Path(__file__).resolve().parents[2] / "data" / "flink-sql-queries"
 ORDER = "pojo demo.Order"
 PLAIN = re.compile(r"<[^>]*>")
 DOWNLOADS = re.compile(r'<p class="downloads.*?</p>')
@@ -67,6 +69,49 @@ def test_records_in_flight_are_read_as_a_type_that_states_have(given, ada):
     assert '"customer":"c' in shown
     one = words(page.get(f"{address}/1", {"channel": orders["number"], "type": "string"}))
     assert "Not every record is a string" in one
+
+
+def of_query(ada, case, tmp_path) -> str:
+    """Return the address of the savepoint of a query that a real Flink ran."""
+    with zipfile.ZipFile(QUERIES / f"{case}.zip") as package:
+        package.extractall(tmp_path)
+    recording = stored_upload(ada, FlinkReader(), tmp_path)
+    listed = a_client(ada).get(f"/api/recordings/{recording.pk}/contents").json()["checkpoints"]
+    return f"/recordings/{recording.pk}/contents/{len(listed) - 1}"
+
+
+def test_operators_of_a_query_say_in_words_of_sql_what_they_hold(ada, tmp_path):
+    address = of_query(ada, "joins", tmp_path)
+    api, page = a_client(ada), signed_in(ada)
+    answer = api.get(f"/api{address}/queries").json()
+    shown = words(page.get(address))
+    assert len(answer["operators"]) == 8, "six joins and two aggregations"
+    for operator in answer["operators"]:
+        assert f"In SQL, this is {operator['does']} ." in shown
+        for state in operator["states"]:
+            assert f"{state['name']} {' '.join(state['sentences'])}" in shown
+    without_end, with_keys = answer["growing"]
+    assert without_end in shown
+    assert with_keys in shown
+    assert without_end.count("left-records and right-records of Join[") == 6
+
+
+def test_the_heaviest_keys_of_an_operator_lead_to_their_rows(ada, tmp_path):
+    address = of_query(ada, "joins", tmp_path)
+    api, page = a_client(ada), signed_in(ada)
+    [inner] = (
+        operator
+        for operator in api.get(f"/api{address}/queries").json()["operators"]
+        if operator["name"] == "Join[56]"
+    )
+    first = inner["heavy"][0]
+    assert (first["state"], first["elements"]) == ("left-records", 4), "four rows of key 0"
+    assert '"fields":[0]' in first["key"]
+    links = re.findall(r'href="([^"]*q=[^"]*)#entries">\[0\]</a>', text_of(page.get(address)))
+    opened = [words(page.get(html.unescape(link))) for link in links]
+    assert all("1 entry with" in one for one in opened)
+    rows = [f"[[0,{id_}],1]" for id_ in (3, 6, 9, 12)]
+    assert any(all(row in one for row in rows) for one in opened)
 
 
 def test_facts_are_written_as_people_read_them(given, ada):
