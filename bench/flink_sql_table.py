@@ -19,7 +19,7 @@ from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
 FOLDERS = (DATA / "flink-sql", DATA / "pyflink", DATA / "flink-sql-queries")
-NAMES = {"process": "py-process"}  # of cases whose package is called otherwise
+NAMES = {"process": "py-states"}  # of cases whose package is called otherwise
 NOT_READ = {"unread", "pickle"}
 HEAD = "| case | states | entries | decoded | share |\n| --- | ---: | ---: | ---: | ---: |"
 
