@@ -24,6 +24,7 @@ from tests.readers.logs.test_raft_trace import VOTE, a_line, receive, send
 from tests.stack import ROOT
 
 SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
+LOGS = Path(__file__).parents[1] / "data" / "logs"
 LARGEST_FILE = 60_000  # bytes; larger ones of a case are left out
 MOST_FILES = 24
 MAPPED = "MAPPED"  # stands for the format that names the saved mapping
@@ -180,7 +181,9 @@ def _spark() -> list[Seed]:
         "flatmap-groups-with-state-scala", "commit-log-v3-sink-evolution", "global-agg-no-key",
         "stateless-rate-to-json", "continuous-rate-to-memory", "spark40-tws-pandas",
     )  # fmt: skip
-    return [Seed(name, _zip(SHARED / "spark-streaming" / f"{name}.zip")) for name in names]
+    driver = _zip(LOGS / "spark-4.3-failed-and-resumed.zip")["driver.log"]
+    found = [Seed(name, _zip(SHARED / "spark-streaming" / f"{name}.zip")) for name in names]
+    return [*found, _one("driver.log", driver[:60_000])]
 
 
 def _seatunnel() -> list[Seed]:

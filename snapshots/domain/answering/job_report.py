@@ -84,12 +84,14 @@ class JobRestore:
         at: when it was restored, in epoch milliseconds. None if the engine did not say.
         is_savepoint: whether it was a savepoint.
         path: where the engine found it. None if the engine did not say.
+        place: the line of a log that tells of it. None if no log does.
     """
 
     number: int
     at: int | None
     is_savepoint: bool
     path: str | None
+    place: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The first answer to an upload of an engine: the sentences about each of its jobs."""
 
-from snapshots.domain.answering import flink, seatunnel, spark, spark_progress
+from snapshots.domain.answering import engine_log, flink, seatunnel, spark, spark_progress
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.sentences import Subject
@@ -38,6 +38,9 @@ def _subject(
     detail: Detail,
     timed: frozenset[str],
 ) -> Subject:
+    report = next((report for report in reports or () if report.key == job.key), None)
+    if summary.engine != FLINK and report is not None and report.is_of_log:
+        return engine_log.subject(summary, job, report, detail)
     if summary.engine == SPARK and spark_progress.is_of_reports(job):
         return spark_progress.subject(summary, job, detail)
     if summary.engine == SPARK:
@@ -49,7 +52,7 @@ def _subject(
             key=job.key,
             name=job.name,
             points=tuple(summary.of_job(job.key)),
-            report=next((report for report in reports or () if report.key == job.key), None),
+            report=report,
             is_of_older_release=reports is None,
             detail=detail,
             timed=timed,

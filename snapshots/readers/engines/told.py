@@ -4,8 +4,9 @@ Such an upload stands alone, or beside the files that an engine's reader reads.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
+from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.archive.model import JobFacts
 from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.inventory.entries import ChannelBytes, StateEntry
@@ -22,11 +23,12 @@ from snapshots.domain.inventory.restore_check import (
     check_upload,
     conclude,
 )
+from snapshots.domain.model.defects import InputRefused, refuse
 from snapshots.domain.model.derived import NOT_TOLD
 from snapshots.domain.model.recording import RECORD_STATE, Instant, LoggedEvent, SnapshotId
 from snapshots.domain.model.topology import Process, ProcessId, Topology
 from snapshots.readers.engines import derived_log
-from snapshots.readers.engines.base import EngineUpload, TellsTimes
+from snapshots.readers.engines.base import EngineUpload, ReportsJobs, TellsTimes
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class ToldUpload(EngineUpload):
         roles: what each file of the upload that tells of them is, by path.
         sizes: the sizes of all files of the upload.
         notes: how far the files were read, as sentences.
-        facts: the jobs of which the engine itself says how long checkpoints took.
+        reports: what logs say of the jobs.
     """
 
     engine: str
@@ -63,7 +65,7 @@ class ToldUpload(EngineUpload):
     roles: dict[str, str]
     sizes: dict[str, int]
     notes: tuple[str, ...] = ()
-    facts: tuple[JobFacts, ...] = field(default=())
+    reports: tuple[JobReport, ...] = ()
 
     def inventory(self) -> UploadInventory:
         none = "It tells nothing of a checkpoint."
@@ -134,8 +136,30 @@ class ToldUpload(EngineUpload):
             about = {"status": told.item.status}
             yield derived_log.event(process, RECORD_STATE, at, about, inferred, snapshot=snapshot)
 
-    def archive_facts(self) -> tuple[JobFacts, ...]:
-        return self.facts
+    def job_reports(self) -> tuple[JobReport, ...]:
+        return self.reports
+
+    @property
+    def tells_nothing(self) -> bool:
+        """Whether no file tells of any job."""
+        return not self.jobs
+
+    def refusal(self) -> InputRefused:
+        """Return the refusal of files that tell of no job."""
+        said = self.notes[0] if self.notes else ""
+        return refuse("unknown-format", f"No line of it tells of a job. {said}".rstrip())
+
+    def and_told(self, other: "ToldUpload") -> "ToldUpload":
+        """Return what both tell."""
+        return ToldUpload(
+            self.engine,
+            self.jobs + other.jobs,
+            self.checkpoints + other.checkpoints,
+            self.roles | other.roles,
+            self.sizes,
+            self.notes + other.notes,
+            self.reports + other.reports,
+        )
 
 
 def _time(item: CheckpointInventory) -> int | None:
@@ -189,5 +213,8 @@ class Beside(EngineUpload):
         return replace(header, topology=topology), derived_log.numbered(both())
 
     def archive_facts(self) -> tuple[JobFacts, ...]:
-        own = self.files.archive_facts() if isinstance(self.files, TellsTimes) else ()
-        return (*own, *self.told.facts)
+        return self.files.archive_facts() if isinstance(self.files, TellsTimes) else ()
+
+    def job_reports(self) -> tuple[JobReport, ...]:
+        own = self.files.job_reports() if isinstance(self.files, ReportsJobs) else ()
+        return (*own, *self.told.reports)

@@ -19,10 +19,15 @@ import orjson
 LONGEST_LINE = 2**20  # bytes; the rest of a longer line is passed over
 MOST_BYTES = 2 * 2**30  # of one log, unpacked
 GZIP = b"\x1f\x8b"
+_ROTATED = re.compile(r"(.*?\.(?:log|out))\.(\d{1,6})(?:\.gz)?$")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TIME = re.compile(
     rb"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[,.](\d{1,9}))?\s?(Z|[+-]\d\d:?\d\d)?"
 )
+_SHORT_YEAR = re.compile(rb"(?:^|\s)(\d\d)/(\d\d)/(\d\d) (\d\d:\d\d:\d\d)\s")  # of Spark
+_QUARTER = 15 * 60 * 1000  # ms; offsets of zones are multiples of it
+_MOST_LATE = 60_000  # ms between an event and its line
+_FARTHEST_ZONE = 16 * 60 * 60 * 1000  # ms
 _TIME_OF_DAY = re.compile(rb"\d\d:\d\d:\d\d(?:[,.]\d{1,9})?\s")
 _TIME_WITHIN = 120  # bytes of a line, in which its time stands
 _MESSAGES, _TIMES = ("message", "msg", "log"), ("@timestamp", "timestamp", "time", "ts", "instant")
@@ -56,6 +61,79 @@ class LogLine:
         A time without a zone is taken as if it were UTC. It is None if the line has no date.
         """
         return self.instant if self.instant is not None else _time(self.head)
+
+    @property
+    def written(self) -> str:
+        """Its time as the log writes it; empty if it has none."""
+        found = _TIME.search(self.head) or _SHORT_YEAR.search(self.head)
+        return found[0].decode().strip() if found else ""
+
+
+class Clock:
+    """The instants of a log's lines, whose times have no zone.
+
+    A line of which the instant is known, too, shows how far they are ahead of UTC.
+    """
+
+    def __init__(self) -> None:
+        self.is_without_zone = False  # whether an instant could not be given
+        self._anchor: tuple[LogLine, int] | None = None
+
+    def anchor(self, line: LogLine, at: int) -> None:
+        """Take a line and its instant in epoch ms."""
+        self._anchor = line, at
+
+    def at(self, line: LogLine) -> int | None:
+        """Return when a line was written, in epoch ms; None if its zone is not known."""
+        at, has_zone = line.time()
+        if at is None or has_zone:
+            return at
+        offset = self._offset()
+        self.is_without_zone |= offset is None
+        return None if offset is None else at - offset
+
+    def _offset(self) -> int | None:
+        if self._anchor is None:
+            return None
+        line, epoch = self._anchor
+        at, _ = line.time()
+        offset = 0 if at is None else round((at - epoch) / _QUARTER) * _QUARTER
+        is_close = at is not None and abs(at - epoch - offset) < _MOST_LATE
+        return offset if is_close and abs(offset) <= _FARTHEST_ZONE else None
+
+
+@dataclass
+class LogAccount:
+    """How far a log was read.
+
+    Attributes:
+        lines: how many lines it has.
+        told: how many of them tell of checkpoints, restores, restarts or failures.
+        problem: why it was not read to its end, as a sentence. None if it was.
+        is_without_zone: whether times of it are not known as instants.
+    """
+
+    path: str
+    lines: int = 0
+    told: int = 0
+    problem: str | None = None
+    is_without_zone: bool = False
+
+    def sentence(self) -> str:
+        """Return how much of the log was understood."""
+        zone = " Its times have no zone, and no line shows one: they are not given."
+        zone = zone if self.is_without_zone else ""
+        cut = f" {self.problem}" if self.problem else ""
+        return (
+            f"{self.path}: {self.told:,} of {self.lines:,} lines tell of checkpoints, restores, "
+            f"restarts or failures; the others are not read.{zone}{cut}"
+        )
+
+
+def age_of(path: str) -> tuple[str, int]:
+    """Return what orders rotated logs from the oldest to the newest."""
+    rotated = _ROTATED.match(path)
+    return (rotated[1], -int(rotated[2])) if rotated else (path.removesuffix(".gz"), 0)
 
 
 class Cut(ValueError):
@@ -105,7 +183,10 @@ def parsed(number: int, line: bytes) -> LogLine:
             return found
     text = line.decode("utf-8", "replace").rstrip()
     first = line[:_TIME_WITHIN]
-    begins = _TIME.search(first) is not None or _TIME_OF_DAY.match(head) is not None
+    begins = not text[:1].isspace() and any(
+        found is not None
+        for found in (_TIME.search(first), _SHORT_YEAR.search(first), _TIME_OF_DAY.match(head))
+    )
     return LogLine(number, text, begins, first)
 
 
@@ -139,9 +220,11 @@ def _instant(value: object) -> tuple[int | None, bool]:
 def _trace(value: object) -> str:
     if isinstance(value, str):
         return value
-    if isinstance(value, dict):
-        return next((text for key in _IN_TRACE if isinstance(text := value.get(key), str)), "")
-    return ""
+    if not isinstance(value, dict):
+        return ""
+    if isinstance(name := value.get("class"), str):  # of Spark's structured logging
+        return f"{name}: {value.get('msg')}"
+    return next((text for key in _IN_TRACE if isinstance(text := value.get(key), str)), "")
 
 
 def _time(head: bytes) -> tuple[int | None, bool]:
@@ -158,4 +241,7 @@ def _time(head: bytes) -> tuple[int | None, bool]:
             return at, True
         if found is None:
             found = at
+    if found is None and (short := _SHORT_YEAR.search(head)):
+        year, month, day, clock = (part.decode() for part in short.groups())
+        return _time(f"20{year}-{month}-{day} {clock}".encode())
     return found, False

@@ -20,7 +20,8 @@ from snapshots.domain.answering.upload_summary import CheckpointSummary, Point
 from snapshots.domain.inventory.model import CheckpointInventory
 from snapshots.readers.engines.flink.rest.answers import read_answers
 from snapshots.readers.engines.flink.rest.job import jobs_of
-from snapshots.readers.engines.flink.rest.report import LONGEST_TRACE, first_cause, report_of
+from snapshots.readers.engines.flink.rest.report import report_of
+from snapshots.readers.formats.stack_traces import LONGEST_TRACE, first_cause
 
 JOB = "ab" * 16
 SOURCE, MAP, SINK = (letter * 32 for letter in "123")

@@ -32,7 +32,7 @@ from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
 from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
 from snapshots.readers.engines.flink.rest.job_graph import vertices_of
 from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
-from snapshots.readers.engines.flink.text_logs.reading import read_logs
+from snapshots.readers.engines.flink.text_logs.reading import LogReading, read_logs
 from snapshots.readers.formats.cursor import Malformed
 from snapshots.readers.formats.listings import Listing
 from snapshots.readers.formats.log_lines import beginning
@@ -167,7 +167,7 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     remaining = _without_metadata(files, metadata_paths)
     is_listed = any(each.is_listed for each in stored)
     if not needs and not rest and not is_listed and (stored or not remaining):
-        raise _nothing_readable(stored, answers, listings)
+        raise _nothing_readable(stored, answers, listings, reading)
     stored += remaining
     stored = [
         replace(each, missing=usage.missing.get(each.path, ()), listed_in=called.get(each.folder))
@@ -184,7 +184,10 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
 
 
 def _nothing_readable(
-    stored: list[StoredCheckpoint], answers: Answers, listings: tuple[Listing, ...]
+    stored: list[StoredCheckpoint],
+    answers: Answers,
+    listings: tuple[Listing, ...],
+    reading: LogReading,
 ) -> InputRefused:
     if listings:
         return refuse(
@@ -215,6 +218,8 @@ def _nothing_readable(
             "Flink's REST API gave these answers, and none of them tells of a job's checkpoints or "
             "state. Get the answers of /jobs/ID and /jobs/ID/checkpoints, and upload these.",
         )
+    if reading.accounts and not answers.unread:
+        return refuse("unknown-format", f"No line of the log tells of a job. {reading.notes()[0]}")
     reasons = [f"{quoted(path)}: {reason}" for path, reason in answers.unread.items()][:1]
     return refuse(
         "unknown-format",

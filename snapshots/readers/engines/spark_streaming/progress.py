@@ -3,9 +3,11 @@
 Source: Spark's StreamingQueryProgress.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from snapshots.domain.inventory.model import COUNT, EPOCH_MS, Fact
 from snapshots.readers.engines.spark_streaming.documents import (
     Json,
     NotReadable,
@@ -139,12 +141,13 @@ def _take(found: ReportsOfFile, item: Found, path: str) -> None:
     try:
         if item.report is None:
             raise NotReadable(item.problem or "It is no progress report.")
-        found.reports.append(_progress(item.report))
+        found.reports.append(progress_of(item.report))
     except NotReadable as error:
         found.damaged.append(DamagedFile(path, str(error), item.line))
 
 
-def _progress(document: dict[str, Json]) -> Progress:
+def progress_of(document: dict[str, Json]) -> Progress:
+    """Return the report that a JSON object is. Raises: NotReadable."""
     durations = document.get("durationMs")
     durations = durations if isinstance(durations, dict) else {}
     durations = {name: ms for name, ms in durations.items() if _number(ms) is not None}
@@ -203,3 +206,23 @@ def _instant(value: Json) -> int | None:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
+def facts_of(report: Progress) -> Iterator[Fact]:
+    """Yield what a report says of its batch."""
+    yield Fact("rows", report.rows, unit=COUNT)
+    yield Fact("rows a second that came", report.input_rate)
+    yield Fact("rows a second that were processed", report.processed_rate)
+    if report.idle:
+        yield Fact("ran", "no")
+    if report.watermark_ms is not None:
+        yield Fact("watermark", report.watermark_ms, unit=EPOCH_MS)
+    for place, operator in enumerate(report.operators):
+        name = operator.get("operatorName")
+        label = f"state of operator {place}" + (f" ({name[:40]})" if isinstance(name, str) else "")
+        total = operator.get("numRowsTotal")
+        if type(total) is int and 0 <= total < 2**63:
+            yield Fact(label, total, unit=COUNT)
+    for source in report.sources[:20]:
+        if source.description is not None:
+            yield Fact("source", source.description[:200])

@@ -1,9 +1,7 @@
 """Convert answers of Flink's REST API into the report from which the first answer is made."""
 
-import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise, takewhile
+from collections.abc import Iterator, Mapping
 
 from snapshots.domain.answering import job_report
 from snapshots.domain.answering.job_report import JobFailure, JobReport, JobRestore, TaskLoad
@@ -12,20 +10,16 @@ from snapshots.readers.engines.flink.rest.archive import facts_of
 from snapshots.readers.engines.flink.rest.job import RestException, RestJob
 from snapshots.readers.engines.flink.rest.load import VertexLoad
 from snapshots.readers.engines.flink.text_logs.reading import LOG
+from snapshots.readers.formats.stack_traces import first_cause, shortened
 
-LONGEST_MESSAGE = 500  # characters
-LONGEST_TRACE = 4_000  # characters of a stack trace that are shown
 _LONGEST_NAME = 200
+_LONGEST_PATH = 500
 _KINDS = {
     answers.JOB: job_report.JOB,
     answers.CHECKPOINTS: job_report.CHECKPOINTS,
     answers.EXCEPTIONS: job_report.EXCEPTIONS,
     answers.BACK_PRESSURE: job_report.BACK_PRESSURE,
 }
-_CAUSED_BY = "Caused by: "
-_PYTHON_TRACEBACK = "Traceback (most recent call last):"
-_PYTHON_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:: |$)")
-_CLASS = re.compile(r"[\w.$]+(?:Exception|Error|Throwable|Failure)\b")
 
 
 def report_of(rest: RestJob) -> JobReport:
@@ -79,7 +73,7 @@ def _restore(rest: RestJob) -> JobRestore | None:
     last = rest.restore
     if last is None:
         return None
-    path = None if last.path is None else last.path[:LONGEST_MESSAGE]
+    path = None if last.path is None else last.path[:_LONGEST_PATH]
     return JobRestore(last.id, last.at, last.is_savepoint, path)
 
 
@@ -115,68 +109,10 @@ def _failure(exception: RestException) -> JobFailure:
         _clipped(name or exception.name),
         message,
         _clipped(exception.task),
-        _shortened(exception.text),
+        shortened(exception.text),
         exception.place,
     )
 
 
-def _shortened(trace: str) -> str:
-    """Return a stack trace, or its beginning and how much more it has."""
-    if len(trace) <= LONGEST_TRACE:
-        return trace
-    left_out = len(trace) - LONGEST_TRACE
-    return f"{trace[:LONGEST_TRACE]}\n… {left_out:,} more characters are not shown."
-
-
 def _clipped(text: str | None) -> str | None:
     return None if text is None else text[:_LONGEST_NAME]
-
-
-def first_cause(trace: str) -> tuple[str | None, str | None]:
-    """Return class and message of the innermost cause that has a message; None if none has one.
-
-    A cause that quotes a traceback of Python is replaced by the exception that Python raised.
-    """
-    lines = trace.splitlines()
-    heads = [
-        number
-        for number, line in enumerate(lines)
-        if line.startswith(_CAUSED_BY) or (number == 0 and line.strip())
-    ]
-    causes = [
-        _raised_by_python(lines[head + 1 : end])
-        if lines[head].endswith(_PYTHON_TRACEBACK)
-        else _class_and_message(lines[head].removeprefix(_CAUSED_BY))
-        for head, end in pairwise([*heads, len(lines)])
-    ]
-    with_message = [cause for cause in causes if cause[1]]
-    return (with_message or causes or [(None, None)])[-1]
-
-
-def _raised_by_python(lines: Sequence[str]) -> tuple[str | None, str | None]:
-    """Return class and message of what Python raised first: the line after the frames.
-
-    Python prints an exception before those that it caused.
-
-
-    Args:
-        lines: the traceback, and after it the frames of Java.
-    """
-    traceback = list(takewhile(lambda line: not line.startswith("\tat "), lines))
-    raised = [
-        line
-        for frame, line in pairwise(traceback)
-        if frame.startswith("  ") and _PYTHON_RAISED.match(line)
-    ]
-    if not raised:
-        return None, None
-    name, _, message = raised[0].partition(": ")
-    return name, message.strip()[:LONGEST_MESSAGE] or None
-
-
-def _class_and_message(line: str) -> tuple[str | None, str | None]:
-    """Split ``java.io.IOException: No space left`` after its class, which may be missing."""
-    name, _, message = line.strip().partition(": ")
-    if _CLASS.fullmatch(name):
-        return name, message.strip()[:LONGEST_MESSAGE] or None
-    return None, line.strip()[:LONGEST_MESSAGE] or None

@@ -5,7 +5,7 @@ the times of lines have no zone, and are used where a message with both shows th
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from snapshots.domain.model.defects import times
+from snapshots.readers.engines.engine_log import EngineLog, Messages
 from snapshots.readers.engines.flink.rest.answers import (
     CHECKPOINT,
     CHECKPOINTS,
@@ -22,7 +23,7 @@ from snapshots.readers.engines.flink.rest.answers import (
 )
 from snapshots.readers.engines.flink.text_logs import messages
 from snapshots.readers.engines.flink.text_logs.story import Failure, Story, reason_of
-from snapshots.readers.formats.log_lines import Cut, LogLine, parsed, raw_lines
+from snapshots.readers.formats.log_lines import LogAccount, LogLine, age_of
 
 LOG = "log"
 """The kind of an answer that only says that a log tells of the job."""
@@ -30,41 +31,8 @@ LOG = "log"
 MOST_JOBS = 100
 MOST_LOGS = 200
 MOST_DUMPS = 2_000
-_LONGEST_LOOKED_AT = 4_000  # characters of a line in which a message begins
-_QUARTER = 15 * 60 * 1000  # ms; offsets of zones are multiples of it
-_MOST_LATE = 60_000  # ms between a trigger and its line
-_FARTHEST_ZONE = 16 * 60 * 60 * 1000  # ms
 _SAME_FAILURE = 5_000  # ms within which a job breaks after its task
 _BROKEN = frozenset({"FAILING", "FAILED", "RESTARTING"})
-_ROTATED = re.compile(r"(.*?\.(?:log|out))\.(\d{1,6})(?:\.gz)?$")
-
-
-@dataclass
-class LogAccount:
-    """How far a log was read.
-
-    Attributes:
-        lines: how many lines it has.
-        told: how many of them tell of checkpoints, restores, restarts or failures.
-        problem: why it was not read to its end, as a sentence. None if it was.
-        is_without_zone: whether times of it are not known as instants.
-    """
-
-    path: str
-    lines: int = 0
-    told: int = 0
-    problem: str | None = None
-    is_without_zone: bool = False
-
-    def sentence(self) -> str:
-        """Return how much of the log was understood."""
-        zone = " Its times have no zone, and no line shows one: they are not given."
-        zone = zone if self.is_without_zone else ""
-        cut = f" {self.problem}" if self.problem else ""
-        return (
-            f"{self.path}: {self.told:,} of {self.lines:,} lines tell of checkpoints, restores, "
-            f"restarts or failures; the others are not read.{zone}{cut}"
-        )
 
 
 @dataclass
@@ -109,75 +77,42 @@ def _answers(story: Story, file: str) -> Iterator[Answer]:
 def read_logs(root: Path, paths: Iterable[str]) -> LogReading:
     """Read logs below a folder, rotated ones from the oldest to the newest."""
     reading = LogReading()
-    for path in sorted(paths, key=_age)[:MOST_LOGS]:
-        _OneLog(reading, path).read(root / path)
+    for path in sorted(paths, key=age_of)[:MOST_LOGS]:
+        reading.accounts.append(_OneLog(reading, path).read(root / path))
     nameless = reading.stories.get("")
     if nameless is not None and len(reading.stories) > 1:
         del reading.stories[""]
     return reading
 
 
-def _age(path: str) -> tuple[str, int]:
-    rotated = _ROTATED.match(path)
-    return (rotated[1], -int(rotated[2])) if rotated else (path.removesuffix(".gz"), 0)
-
-
-class _OneLog:
+class _OneLog(EngineLog):
     """The reading of one log."""
 
     def __init__(self, reading: LogReading, path: str) -> None:
+        super().__init__(path, Messages(messages.PATTERNS, messages.SIGNS))
         self.reading = reading
-        self.account = LogAccount(path)
-        self.anchor: tuple[LogLine, int] | None = None  # a line, and its time in epoch ms
         self.current = next(reversed(reading.stories), "")
-        self.trace: Callable[[LogLine], bool] | None = None  # takes the lines of a stack trace
 
-    def read(self, file: Path) -> None:
-        self.reading.accounts.append(self.account)
-        try:
-            for number, raw in raw_lines(file):
-                self.account.lines = number
-                if sign := messages.SIGNS.search(raw):
-                    self._telling(parsed(number, raw), sign.lastindex - 1)
-                elif self.trace is not None:
-                    self._further(parsed(number, raw))
-        except Cut as cut:
-            self.account.problem = str(cut)
-
-    def _further(self, line: LogLine) -> None:
-        if line.begins or self.trace is None or not self.trace(line):
-            self.trace = None
-
-    def _telling(self, line: LogLine, place: int) -> None:
-        if not line.begins and self.trace is not None:
-            self._further(line)
-            return
-        self.trace = None
-        kind, pattern = messages.PATTERNS[place]
-        if match := pattern.search(line.text, 0, _LONGEST_LOOKED_AT):
-            self.account.told += 1
-            self._told(kind, match, line)
-
-    def _told(self, kind: str, match: re.Match[str], line: LogLine) -> None:
+    def told(self, kind: str, match: re.Match[str], line: LogLine) -> None:
         fields = match.groupdict()
         story = self._story(fields.get("job") or fields.get("job2"))
         if story is None:
             return
-        place = f"{self.account.path}:{line.number}"
+        place = self.place(line)
         number = int(fields.get("id") or fields.get("id2") or 0)
         if kind == messages.TRIGGERED:
-            self.anchor = line, int(fields["at"])
+            self.clock.anchor(line, int(fields["at"]))
             story.triggered(number, fields, place)
         elif kind == messages.COMPLETED:
             story.completed(number, fields, place)
         elif kind == messages.EXPIRED:
             reason = "Checkpoint expired before completing."
-            story.failed(number, self._at(line), place, reason)
+            story.failed(number, self.clock.at(line), place, reason)
         elif kind == messages.DECLINED:
-            story.failed(number, self._at(line), place, None)
+            story.failed(number, self.clock.at(line), place, None)
             self._expect_reason(story, number, line)
         elif kind == messages.FAILED:
-            story.failed(number, self._at(line), place, fields.get("reason"))
+            story.failed(number, self.clock.at(line), place, fields.get("reason"))
             self._expect_reason(story, number, line)
         elif kind == messages.RESTORED:
             self._restored(story, fields, line, place)
@@ -198,25 +133,6 @@ class _OneLog:
         self.current = key
         return self.reading.stories[key]
 
-    def _at(self, line: LogLine) -> int | None:
-        """Return when a line was written, in epoch ms; None if its zone is not known."""
-        at, has_zone = line.time()
-        if at is None or has_zone:
-            return at
-        offset = self._offset()
-        self.account.is_without_zone |= offset is None
-        return None if offset is None else at - offset
-
-    def _offset(self) -> int | None:
-        """Return how far the times of lines are ahead of UTC, by the last trigger; None without."""
-        if self.anchor is None:
-            return None
-        line, epoch = self.anchor
-        at, _ = line.time()
-        offset = 0 if at is None else round((at - epoch) / _QUARTER) * _QUARTER
-        is_close = at is not None and abs(at - epoch - offset) < _MOST_LATE
-        return offset if is_close and abs(offset) <= _FARTHEST_ZONE else None
-
     def _expect_reason(self, story: Story, number: int, line: LogLine) -> None:
         """Take the reason from the stack trace, which begins on the next line if there is one."""
         known = story.checkpoint(number, "")
@@ -236,7 +152,7 @@ class _OneLog:
         story.restores.append(
             {
                 "id": int(fields["id"]),
-                "restore_timestamp": self._at(line),
+                "restore_timestamp": self.clock.at(line),
                 "is_savepoint": fields["kind"] == "Savepoint",
                 "external_path": (fields["path"] or "").rstrip(".") or None,
                 "place": place,
@@ -247,29 +163,18 @@ class _OneLog:
         story.name, story.state = fields["name"], fields["new"]
         if fields["new"] not in _BROKEN:
             return
-        at = self._at(line)
+        at = self.clock.at(line)
         last = story.failures[-1].at if story.failures else None
         if last is None or at is None or last < at - _SAME_FAILURE:
-            self._expect_trace(story.add_failure(Failure(place, at, None, "")), line)
+            self.expect_trace(story.add_failure(Failure(place, at, None, "")).trace, line)
 
     def _task(self, story: Story, fields: dict[str, Any], line: LogLine, place: str) -> None:
         task = re.sub(r" \(\d+/\d+\)(?:#\d+)?$", "", fields["task"])
         subtask = re.search(r"\((\d+)/\d+\)(?:#\d+)?$", fields["task"])
         named = f"{task}[{int(subtask[1]) - 1}]" if subtask else task
-        failure = story.task_failed(named, fields["attempt"], place, self._at(line))
+        failure = story.task_failed(named, fields["attempt"], place, self.clock.at(line))
         if failure is not None:
-            self._expect_trace(failure, line)
-
-    def _expect_trace(self, failure: Failure, line: LogLine) -> None:
-        if line.trace:
-            failure.trace = line.trace[:20_000].splitlines()
-            return
-
-        def take(following: LogLine) -> bool:
-            failure.trace.append(following.text[:1000])
-            return len(failure.trace) < 100
-
-        self.trace = take
+            self.expect_trace(failure.trace, line)
 
     def _dump(self, story: Story, fields: dict[str, Any], text: str, place: str) -> None:
         story.name = story.name or fields["name"] or None

@@ -1,7 +1,7 @@
 """The reader of SeaTunnel's checkpoint files and REST answers."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -14,6 +14,7 @@ from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import InputRefused, quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineUpload
+from snapshots.readers.engines.log_stories import told_by_logs
 from snapshots.readers.engines.seatunnel.adapter.checkpoints import Pipelines, pipelines_of
 from snapshots.readers.engines.seatunnel.adapter.entries import entries_of
 from snapshots.readers.engines.seatunnel.adapter.events import derived_recording
@@ -23,6 +24,7 @@ from snapshots.readers.engines.seatunnel.adapter.listed_upload import (
     names_seatunnel,
 )
 from snapshots.readers.engines.seatunnel.adapter.restore_check import restore_check
+from snapshots.readers.engines.seatunnel.engine_logs import begins_as_engine_log, read_logs
 from snapshots.readers.engines.seatunnel.names import file_name
 from snapshots.readers.engines.seatunnel.upload import (
     SeaTunnelLimits,
@@ -30,9 +32,10 @@ from snapshots.readers.engines.seatunnel.upload import (
     read_upload,
     walk,
 )
-from snapshots.readers.engines.told import Beside
+from snapshots.readers.engines.told import Beside, ToldUpload
 from snapshots.readers.formats.java.stream import MAGIC
-from snapshots.readers.formats.listings import Listing, paths_in, read_listing
+from snapshots.readers.formats.listings import paths_in, read_listing
+from snapshots.readers.formats.log_lines import beginning
 
 _ANSWER = re.compile(
     rb'\s*\[?\s*\{[^{]*"(?:jobDag|pipelines)"\s*:|\s*\[?\s*\{\s*"pipelineId"\s*:'
@@ -56,6 +59,8 @@ class SeaTunnelReader:
         for name in names[:_MOST_TRIED]:
             if names_seatunnel(paths_in(files.read(name))):
                 return f"{quoted(name)} is a listing of files that names SeaTunnel's checkpoints."
+            if begins_as_engine_log(beginning(files.read(name))):
+                return f"{quoted(name)} begins as a log of SeaTunnel's engine, by its loggers."
         for name in names:
             if file_name(name) is not None:
                 return f"{quoted(name)} is named as SeaTunnel names its checkpoints."
@@ -72,24 +77,35 @@ class SeaTunnelReader:
     def read(self, root: Path) -> EngineUpload:
         """Read the files below a folder. Raises: InputRefused."""
         sizes = dict(walk(root))
-        listings = _listings(root, sizes)
-        if not listings:
+        told = _told(root, sizes)
+        if told is None:
             return SeaTunnelFiles(read_upload(root, SeaTunnelLimits()))
-        told = listed_upload(listings, sizes)
         try:
             return Beside(SeaTunnelFiles(read_upload(root, SeaTunnelLimits())), told)
-        except InputRefused:
-            return told  # nothing else can be read
+        except InputRefused:  # nothing else can be read
+            if told.tells_nothing:
+                raise told.refusal() from None
+            return told
 
 
-def _listings(root: Path, paths: Iterable[str]) -> tuple[Listing, ...]:
-    """Return the listings that name checkpoints among the files of an upload."""
-    found = []
-    for path in islice(paths, _MOST_TRIED):
+def _told(root: Path, sizes: dict[str, int]) -> ToldUpload | None:
+    """Return what listings and logs tell; None without such files."""
+    starts = {}
+    for path in islice(sizes, _MOST_TRIED):
         with (root / path).open("rb") as file:
-            if names_seatunnel(paths_in(file.read(START_BYTES))):
-                found.append(path)
-    return tuple(read_listing(root, path) for path in found)
+            starts[path] = file.read(START_BYTES)
+    listings = tuple(
+        read_listing(root, path)
+        for path, start in starts.items()
+        if names_seatunnel(paths_in(start))
+    )
+    logs = [path for path, start in starts.items() if begins_as_engine_log(beginning(start))]
+    told = listed_upload(listings, sizes) if listings else None
+    if not logs:
+        return told
+    reading = read_logs(root, logs)
+    by_logs = told_by_logs("seatunnel", reading.stories.values(), reading.accounts, sizes)
+    return by_logs if told is None else told.and_told(by_logs)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,6 @@ from snapshots.domain.inventory.entries import StateEntry
 from snapshots.domain.inventory.model import (
     COMPLETED,
     COUNT,
-    EPOCH_MS,
     CheckpointInventory,
     Fact,
     FileUse,
@@ -43,6 +42,7 @@ from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files, 
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.progress import (
     Progress,
+    facts_of,
     looks_like_progress,
     read_reports,
 )
@@ -171,7 +171,7 @@ class ProgressUpload(EngineUpload):
             status=COMPLETED,
             triggered_at=report.triggered_at_ms,
             completed_at=report.finished_at_ms,
-            facts=tuple(_facts(report)),
+            facts=tuple(facts_of(report)),
             problem=ONLY_REPORTS,
             snapshot=query.snapshot(report.batch, len(self.queries)),
             why_unknown=WHY_UNKNOWN[NOT_TOLD],
@@ -245,23 +245,3 @@ def _job(query: Query) -> JobInventory:
     if query.exception:
         facts.append(Fact("exception", query.exception[:_LONGEST]))
     return JobInventory(query.key, query.name, tuple(facts))
-
-
-def _facts(report: Progress) -> Iterator[Fact]:
-    """Yield what a report says of its batch."""
-    yield Fact("rows", report.rows, unit=COUNT)
-    yield Fact("rows a second that came", report.input_rate)
-    yield Fact("rows a second that were processed", report.processed_rate)
-    if report.idle:
-        yield Fact("ran", "no")
-    if report.watermark_ms is not None:
-        yield Fact("watermark", report.watermark_ms, unit=EPOCH_MS)
-    for place, operator in enumerate(report.operators):
-        name = operator.get("operatorName")
-        label = f"state of operator {place}" + (f" ({name[:40]})" if isinstance(name, str) else "")
-        total = operator.get("numRowsTotal")
-        if type(total) is int and 0 <= total < 2**63:
-            yield Fact(label, total, unit=COUNT)
-    for source in report.sources[:20]:
-        if source.description is not None:
-            yield Fact("source", source.description[:200])

@@ -13,6 +13,7 @@ from snapshots.domain.inventory.restore_check import UploadCheck
 from snapshots.domain.model.defects import InputRefused, quoted
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.readers.engines.base import START_BYTES, Beginnings, EngineUpload
+from snapshots.readers.engines.log_stories import told_by_logs
 from snapshots.readers.engines.spark_streaming import upload as uploads
 from snapshots.readers.engines.spark_streaming.adapter.entries import Reads, rows_by_files
 from snapshots.readers.engines.spark_streaming.adapter.events import derived_recording
@@ -27,12 +28,14 @@ from snapshots.readers.engines.spark_streaming.adapter.listed_upload import (
 from snapshots.readers.engines.spark_streaming.adapter.progress_upload import ProgressUpload
 from snapshots.readers.engines.spark_streaming.adapter.restore_check import restore_check
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
+from snapshots.readers.engines.spark_streaming.driver_logs import begins_as_driver_log, read_logs
 from snapshots.readers.engines.spark_streaming.files import Files, list_files, open_regular
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.progress import Progress, looks_like_progress
 from snapshots.readers.engines.spark_streaming.report_documents import begins_with_reports
-from snapshots.readers.engines.told import Beside
-from snapshots.readers.formats.listings import Listing, paths_in, read_listing
+from snapshots.readers.engines.told import Beside, ToldUpload
+from snapshots.readers.formats.listings import paths_in, read_listing
+from snapshots.readers.formats.log_lines import beginning
 
 _LOG_FILE = re.compile(r"(?:(.*)/)?(offsets|commits)/\d+|(?:(.*)/)?(metadata)")
 
@@ -67,6 +70,10 @@ class SparkStreamingReader:
         for name in files.names[:_MOST_TRIED]:
             if names_spark(paths_in(files.read(name))):
                 return f"{quoted(name)} is a listing of files that names those of a checkpoint."
+            if begins_as_driver_log(beginning(files.read(name))):
+                return (
+                    f"{quoted(name)} begins as a log of Spark's, by the classes that write to it."
+                )
             if holds := begins_with_reports(files.read(name)):
                 return f"{quoted(name)} begins as {holds}."
         return None
@@ -74,14 +81,15 @@ class SparkStreamingReader:
     def read(self, root: Path) -> EngineUpload:
         """Read the files below a folder. Raises: InputRefused."""
         files = list_files(root, SparkLimits().files)
-        listings = _listings(files)
-        if not listings:
+        told = _told(files)
+        if told is None:
             return _of_files(root, files)
-        told = listed_upload(listings, {path: one.size for path, one in files.entries.items()})
         try:
             return Beside(_of_files(root, files), told)
-        except InputRefused:
-            return told  # nothing else can be read
+        except InputRefused:  # nothing else can be read
+            if told.tells_nothing:
+                raise told.refusal() from None
+            return told
 
 
 def _of_files(root: Path, files: Files) -> EngineUpload:
@@ -94,14 +102,22 @@ def _of_files(root: Path, files: Files) -> EngineUpload:
     return SparkUpload(root)  # which refuses it
 
 
-def _listings(files: Files) -> tuple[Listing, ...]:
-    """Return the listings of checkpoint directories among the files of an upload."""
-    found = [
-        path
-        for path in sorted(files.entries)[:_MOST_TRIED]
-        if names_spark(paths_in(_start(files, path)))
-    ]
-    return tuple(read_listing(files.root, path) for path in found)
+def _told(files: Files) -> ToldUpload | None:
+    """Return what listings and logs tell; None without such files. Raises: InputRefused."""
+    sizes = {path: entry.size for path, entry in files.entries.items()}
+    starts = {path: _start(files, path) for path in sorted(files.entries)[:_MOST_TRIED]}
+    listings = tuple(
+        read_listing(files.root, path)
+        for path, start in starts.items()
+        if names_spark(paths_in(start))
+    )
+    logs = [path for path, start in starts.items() if begins_as_driver_log(beginning(start))]
+    told = listed_upload(listings, sizes) if listings else None
+    if not logs:
+        return told
+    reading = read_logs(files.root, logs, SparkLimits())
+    by_logs = told_by_logs("spark", reading.stories.values(), reading.accounts, sizes)
+    return by_logs if told is None else told.and_told(by_logs)
 
 
 def _start(files: Files, path: str) -> bytes:
