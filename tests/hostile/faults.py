@@ -123,7 +123,7 @@ def _repacked(data: bytes, path: str, chance: random.Random) -> bytes:
         return gzip.compress(next(mutated([gzip.decompress(data)], 1, number)), 1)
     if not path.endswith(".zip"):
         try:
-            return lz4_stream(next(mutated([unpack(data, "lz4", 2**24)], 1, number)))
+            return lz4_stream(next(mutated([unpack(data, "lz4", 2**24).content], 1, number)))
         except Malformed:
             return next(mutated([data], 1, number))
     with zipfile.ZipFile(io.BytesIO(data)) as archive:

@@ -4,6 +4,8 @@ Checksums of frames are not verified. Source: google/snappy, format_description.
 framing_format.txt; Flink writes frames with xerial's SnappyFramedOutputStream.
 """
 
+from collections.abc import Iterator
+
 import pyarrow as pa
 
 from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere, unsigned
@@ -11,6 +13,7 @@ from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere, uns
 _COMPRESSED, _PLAIN, _PADDING, _IDENTIFIER = 0x00, 0x01, 0xFE, 0xFF
 _SKIPPABLE = range(0x80, 0xFF)
 _IDENTITY = b"sNaPpY"
+_OLDEST = 1
 _XERIAL = b"\x82SNAPPY\0"
 _CHECKSUM_BYTES = 4
 _MOST_OF_FRAME = 2**16  # bytes of an inflated frame, as the framing format says
@@ -31,22 +34,30 @@ def inflate_block(data: bytes | memoryview, limit: int) -> bytes:
         raise Malformed("A Snappy block is damaged", 0) from error
 
 
-def inflate_xerial(data: bytes | memoryview, limit: int) -> bytes:
-    """Return the content of a stream of snappy-java's SnappyOutputStream, at most ``limit`` bytes.
+def xerial_blocks(data: bytes | memoryview, limit: int) -> Iterator[bytes]:
+    """Yield the blocks of a stream of snappy-java, each at most ``limit`` bytes.
 
-    It begins with a mark and two numbers of versions; then each block has its length before it, in
-    4 bytes, big-endian. Raises: Malformed.
+    It begins with a mark and two numbers of versions, as may any later part; then each block has
+    its length before it, in 4 bytes, big-endian. Bytes without the mark are one block, as
+    snappy-java takes them. Raises: Malformed.
     """
     cursor = Cursor(data)
-    if cursor.take(len(_XERIAL)) != _XERIAL:
-        raise Malformed("A stream of snappy-java is expected", 0)
-    cursor.take(8)
-    parts, size = [], 0
+    if bytes(cursor.data[: len(_XERIAL)]) != _XERIAL:
+        yield inflate_block(data, limit)
+        return
     while cursor.left:
-        part = inflate_block(cursor.take(cursor.i32()), limit - size)
-        parts.append(part)
-        size += len(part)
-    return b"".join(parts)
+        if bytes(cursor.data[cursor.position :][: len(_XERIAL)]) == _XERIAL:
+            cursor.take(len(_XERIAL))
+            _expect_version(cursor)
+        else:
+            yield inflate_block(cursor.take(cursor.i32()), limit)
+
+
+def _expect_version(cursor: Cursor) -> None:
+    at = cursor.position
+    version, _ = cursor.i32(), cursor.i32()
+    if version < _OLDEST:
+        raise Malformed(f"snappy-java reads no stream of version {version}", at)
 
 
 def inflate_frames(data: bytes | memoryview, limit: int) -> bytes:

@@ -19,6 +19,7 @@ from snapshots.readers.engines.spark_streaming.adapter.entries import (
     Wanted,
     missing_sentence,
     rows_by_files,
+    without_event_time,
 )
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StoredVersions
@@ -26,11 +27,13 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     DEFAULT,
     JOIN_SIDE,
     STORE,
+    TIMERS,
+    VARIABLE,
     Reading,
 )
 from snapshots.readers.engines.spark_streaming.state.store_files import CHANGES
 from tasks.spark.engine_state.failures import Failure
-from tasks.spark.engine_state.history import History, of_side, same_rows
+from tasks.spark.engine_state.history import History, is_plain, of_side, same_rows
 from tasks.spark.engine_state.state import (
     BY_FILES,
     Patience,
@@ -86,6 +89,7 @@ class _StateReads:
         count: how often Spark has read.
         histories: the current job's histories, by operator and reading.
         of_stores: whether a join side's rows equal those of its store, by operator and reading.
+        of_files: whether the rows by Spark equal those by the files alone, by operator and reading.
     """
 
     upload: SparkUpload
@@ -95,6 +99,7 @@ class _StateReads:
     reader: StateReader | None = None
     histories: dict[tuple[int, Reading], History] = field(default_factory=dict)
     of_stores: dict[tuple[int, Reading], bool] = field(default_factory=dict)
+    of_files: dict[tuple[int, Reading], bool] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
     patience: Patience = field(default_factory=Patience)
 
@@ -108,8 +113,9 @@ class _StateReads:
         if wanted.job.checkpoint.is_state_alone:  # Spark asks for both logs
             return rows_by_files(wanted, self.upload.limits)
         self._open(wanted)
-        can_use_files = wanted.reading.kind in (DEFAULT, STORE, JOIN_SIDE)
-        if can_use_files and wanted.batch not in wanted.job.in_flight and self._lacks(wanted):
+        if wanted.batch not in wanted.job.in_flight and self._lacks(wanted):
+            return rows_by_files(wanted, self.upload.limits)
+        if self.of_files.get((wanted.operator, wanted.reading)):
             return rows_by_files(wanted, self.upload.limits)
         answer = self._side(wanted) if _has_store(wanted) else self._answer(wanted)
         if answer.failure is TOO_OFTEN:
@@ -120,6 +126,12 @@ class _StateReads:
 
     def _answer(self, wanted: Wanted) -> StateRead:
         key = wanted.operator, wanted.reading
+        if key not in self.of_files and wanted.reading.kind in (VARIABLE, TIMERS, JOIN_SIDE):
+            request = StateRequest(wanted.operator, wanted.reading, wanted.batch)
+            newest = self._read(replace(request, most_rows=MOST_ROWS))
+            if is_plain(newest):
+                self.of_files[key] = self._is_by_files(wanted, newest)
+            return newest
         if key not in self.histories:
             self.histories[key] = self._history(wanted)
         return self.histories[key].at(wanted.batch)
@@ -140,6 +152,16 @@ class _StateReads:
                 return own
             return side
         return self._answer(wanted)
+
+    def _is_by_files(self, wanted: Wanted, newest: StateRead) -> bool:
+        """Tell whether the files alone give the rows that Spark has read.
+
+        Then they give those of older batches as well, of which Spark offers no feed of changes.
+        """
+        files = without_event_time(wanted, rows_by_files(wanted, self.upload.limits))
+        own = without_event_time(wanted, Rows(newest.rows))
+        by_files = replace(newest, rows=dict(files.by_partition))
+        return files.complete and same_rows(replace(newest, rows=dict(own.by_partition)), by_files)
 
     def _history(self, wanted: Wanted) -> History:
         """Return the history of a state.
@@ -173,7 +195,7 @@ class _StateReads:
 
     def _partitions(self, wanted: Wanted) -> Iterable[StoredVersions]:
         stores = self.upload.states[wanted.job.folder].stores.get(wanted.operator, {})
-        return stores.get(wanted.reading.store, {}).values()
+        return stores.get(wanted.reading.store_in(stores), {}).values()
 
     def _read(self, request: StateRequest) -> StateRead:
         self.count += 1
@@ -196,6 +218,7 @@ class _StateReads:
             self.stack.close()
             self.histories.clear()
             self.of_stores.clear()
+            self.of_files.clear()
             opened = open_state(
                 self.session,
                 wanted.job.checkpoint,

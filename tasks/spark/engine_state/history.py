@@ -16,6 +16,7 @@ from tasks.spark.engine_state.state import BY_SPARK, StateRead, StateRequest
 
 MOST_KEPT = 200_000  # rows of all batches of a stretch
 LONGEST_STRETCH = 64  # batches
+FIRST_STRETCH = 5  # batches that are read whole with one query; then twice as many each time
 MOST_TASKS = 512  # of Spark, for one query
 
 State = dict[tuple[int, bytes], dict[str, Json]]  # by partition and key
@@ -34,6 +35,7 @@ class History:
         by_changes: whether Spark offers a feed of changes.
         partitions: how many tasks of Spark one read takes.
         above: the newest batch that was read and is newer than all still to be read.
+        stretch: how many batches the next query reads whole.
     """
 
     read: Callable[[StateRequest], StateRead]
@@ -44,6 +46,7 @@ class History:
     by_changes: bool = True
     partitions: int = 1
     above: StateRead | None = None
+    stretch: int = FIRST_STRETCH
     kept: dict[int, StateRead] = field(default_factory=dict)
 
     def at(self, batch: int) -> StateRead:
@@ -51,7 +54,7 @@ class History:
         if batch not in self.kept and not self._by_changes(batch) and not self._together(batch):
             state = self.read(replace(self.request, batch=batch))
             self.kept[batch] = state
-            self.above = state if _is_plain(state) else None
+            self.above = state if is_plain(state) else None
         for newer in [kept for kept in self.kept if kept > batch]:
             del self.kept[newer]
         return self.kept[batch]
@@ -72,11 +75,12 @@ class History:
 
     def _together(self, batch: int) -> bool:
         """Read the batch and older ones with one query; return whether that worked."""
-        most = min(LONGEST_STRETCH, max(1, MOST_TASKS // self.partitions))
+        most = min(self.stretch, LONGEST_STRETCH, max(1, MOST_TASKS // self.partitions))
         wanted = sorted((each for each in self.batches if each <= batch), reverse=True)[:most]
         if self.by_changes or len(wanted) < 2 or wanted[0] != batch:
             return False
         answers = self.read_batches(self.request, wanted, MOST_KEPT)
+        self.stretch *= 2
         self.kept |= answers
         return batch in answers
 
@@ -97,10 +101,10 @@ class History:
         ``above`` is the batch after them, to which the changes must lead.
         """
         base = self.read(replace(self.request, batch=oldest))
-        if not _is_plain(base):
+        if not is_plain(base):
             return None
         changes = self.read(replace(self.request, batch=newest + 1, changes_from=oldest + 1))
-        if not _is_plain(changes):
+        if not is_plain(changes):
             return None
         state, stretch = _state(base), {oldest: base}
         by_batch = _by_batch(changes)
@@ -134,10 +138,10 @@ def same_rows(one: StateRead, other: StateRead) -> bool:
         sorted((partition, as_text(row)) for partition, rows in read.rows.items() for row in rows)
         for read in (one, other)
     )
-    return _is_plain(one) and _is_plain(other) and next(texts) == next(texts)
+    return is_plain(one) and is_plain(other) and next(texts) == next(texts)
 
 
-def _is_plain(answer: StateRead) -> bool:
+def is_plain(answer: StateRead) -> bool:
     """Tell whether Spark itself read the state completely."""
     lost = answer.truncated or answer.lost or answer.missing_partitions
     return answer.by == BY_SPARK and answer.failure is None and not lost

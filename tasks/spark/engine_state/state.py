@@ -33,7 +33,6 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     VARIABLE,
     Reading,
 )
-from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 from snapshots.readers.engines.spark_streaming.state.stored_state import (
     Left,
     NotDecodable,
@@ -360,7 +359,7 @@ class StateReader:
 
     def _partitions(self, request: StateRequest) -> list[int]:
         stores = self._checkpoint.versions.get(request.operator, {})
-        partitions = stores.get(request.reading.store, stores.get(DEFAULT_STORE, {}))
+        partitions = stores.get(request.reading.store_in(stores), {})
         return [number for number in sorted(partitions) if request.partition in (number, None)]
 
     def _partition_by_files(

@@ -84,7 +84,7 @@ def test_a_feed_that_does_not_end_as_the_batch_was_read_is_not_used(checkpoint):
     assert len(files.asked) == 1 + 2 + LAST
 
 
-def test_a_state_without_a_feed_takes_one_read(checkpoint):
+def test_a_state_without_a_feed_takes_few_queries_newest_batches_first(checkpoint):
     files, queries = Files(checkpoint), []
 
     def together(request, batches, most_rows):
@@ -94,7 +94,11 @@ def test_a_state_without_a_feed_takes_one_read(checkpoint):
     told = history(files, together=together, by_changes=False, partitions=2)
     assert as_each_is_read(files, told, range(LAST + 1))
     newest_first = list(range(LAST, -1, -1))
-    assert (files.asked, queries) == ([], [(newest_first, streaming_history.MOST_KEPT)])
+    stretches = (newest_first[:5], newest_first[5:])
+    assert (files.asked, queries) == (
+        [],
+        [(stretch, streaming_history.MOST_KEPT) for stretch in stretches],
+    )
 
 
 def test_a_query_has_as_many_batches_as_its_tasks_allow(checkpoint, monkeypatch):

@@ -12,6 +12,10 @@ class NotReadable(ValueError):
     """A text is not JSON of the expected form; the message is a sentence."""
 
 
+class NotKnown(NotReadable):
+    """A text is of a form that is not known here, such as one of a newer Spark."""
+
+
 def parse(text: bytes | str, depth: int) -> Json:
     """Parse JSON. Raises: NotReadable, also if it is nested deeper than ``depth``."""
     try:

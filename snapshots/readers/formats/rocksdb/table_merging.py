@@ -1,7 +1,7 @@
 """Merges several tables of one column family into the final value of each key.
 
-Source: RocksDB, db/merge_helper.cc, db/range_del_aggregator.cc; the merge operator is Flink's,
-StringAppendOperator with a comma.
+Source: RocksDB, db/merge_helper.cc, db/range_del_aggregator.cc; the merge operator is
+StringAppendOperator, in Flink with a comma between values.
 """
 
 import heapq
@@ -20,7 +20,7 @@ from snapshots.readers.formats.rocksdb.tables import (
 )
 
 MOST_RANGES = 1_000  # deleted ranges of one column family
-_DELIMITER = b","
+COMMA = b","
 
 Lose = Callable[[str, Malformed], None]
 """Takes a table's name, and what cannot be read of it."""
@@ -47,15 +47,20 @@ class Stored:
     reason: str | None = None
 
 
-def merged(tables: Sequence[NamedTable], lose: Lose) -> Iterator[Stored]:
-    """Yield the keys that are left, in the order of their bytes; ``lose`` takes damaged blocks."""
+def merged(tables: Sequence[NamedTable], lose: Lose, delimiter: bytes = COMMA) -> Iterator[Stored]:
+    """Yield the keys that are left, in the order of their bytes.
+
+    Args:
+        lose: takes damaged blocks.
+        delimiter: what stands between values that were merged.
+    """
     ranges = _deleted_ranges(tables, lose)
     versions = heapq.merge(
         *(_versions(table, lose) for table in tables),
         key=lambda version: (version.key, -version.sequence),
     )
     for _, same_key in groupby(versions, key=lambda version: version.key):
-        if (stored := _newest(list(same_key), ranges)) is not None:
+        if (stored := _newest(list(same_key), ranges, delimiter)) is not None:
             yield stored
 
 
@@ -83,7 +88,7 @@ def _deleted_ranges(tables: Sequence[NamedTable], lose: Lose) -> list[Version]:
     return ranges[:MOST_RANGES]
 
 
-def _newest(versions: list[Version], ranges: Sequence[Version]) -> Stored | None:
+def _newest(versions: list[Version], ranges: Sequence[Version], delimiter: bytes) -> Stored | None:
     """Return what is left of one key, None if it is deleted; ``versions`` begin with the newest.
 
     Values to be merged are joined, the oldest first.
@@ -100,4 +105,4 @@ def _newest(versions: list[Version], ranges: Sequence[Version]) -> Stored | None
         parts.append(version.value)
         if version.kind == VALUE:
             break
-    return Stored(key, _DELIMITER.join(reversed(parts))) if parts else None
+    return Stored(key, delimiter.join(reversed(parts))) if parts else None

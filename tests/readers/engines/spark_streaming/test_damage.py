@@ -73,7 +73,7 @@ def _chosen(folder: Path, number: int) -> Path:
 def _damaged(path: Path, whole: bytes, number: int) -> bytes:
     """Damage a file; every second state file is damaged inside its blocks, with right checksums."""
     if number % 2 and path.suffix in (".delta", ".changelog", ".snapshot"):
-        content = unpack_blocks(whole, "lz4", LIMITS.state_bytes)
+        content = unpack_blocks(whole, "lz4", LIMITS.state_bytes).content
         return lz4_stream(next(mutated([content], 1, number)))
     return next(mutated([whole], 1, number))
 

@@ -33,10 +33,10 @@ from snapshots.readers.engines.spark_streaming.state.stored_state import (
 
 ALWAYS_READ = 5  # batches of a job, however many entries they have
 MOST_ENTRIES = 1_000_000  # of an upload
-MOST_SECONDS = 120.0  # to read them
+MOST_SECONDS = 30.0  # to read them
 TOO_MUCH = (
-    f"at most {MOST_ENTRIES:,} entries of an upload are read, for at most {MOST_SECONDS / 60:.0f} "
-    "minutes, and newer batches first."
+    f"at most {MOST_ENTRIES:,} entries of an upload are read, for at most {MOST_SECONDS:.0f} "
+    "seconds, and newer batches first."
 )
 NO_EVENT_TIME = (
     f"Keys are shown without the column {EVENT_TIME}: Spark's own reader of state gives wrong "
@@ -123,7 +123,7 @@ class Reads:
         for operator in job.checkpoint.operators:
             for reading, name in state_names(job, operator).items():
                 wanted = Wanted(job, batch, operator.id, reading)
-                rows = _without_event_time(wanted, read_rows(wanted))
+                rows = without_event_time(wanted, read_rows(wanted))
                 self.rows[number, operator.id, name] = replace(rows, by_partition={})
                 damaged = self.damaged.setdefault(job.folder, {})
                 damaged.update((error.file, error) for error in rows.damaged)
@@ -132,7 +132,7 @@ class Reads:
                         yield _entry(number, operator.id, partition, name, reading, row)
 
 
-def _without_event_time(wanted: Wanted, rows: Rows) -> Rows:
+def without_event_time(wanted: Wanted, rows: Rows) -> Rows:
     """Take the event time out of the keys of a join of state format 4, and say so."""
     schema = wanted.job.checkpoint.schemas.get((wanted.operator, DEFAULT_STORE))
     families = schema.families if schema is not None and wanted.reading.kind == JOIN_SIDE else ()
@@ -160,7 +160,7 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
     """Return what the decoder of the files can read, without Spark."""
     checkpoint = wanted.job.checkpoint
     stores = checkpoint.versions.get(wanted.operator, {})
-    partitions = stores.get(wanted.reading.store, {})
+    partitions = stores.get(wanted.reading.store_in(stores), {})
     rows: dict[int, list[dict[str, Json]]] = {}
     damaged: list[DamagedFile] = []
     gone = missing_sentence(checkpoint.missing_partitions.get(wanted.operator, ()))

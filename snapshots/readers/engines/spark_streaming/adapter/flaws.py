@@ -1,6 +1,7 @@
 """What is damaged or missing of a checkpoint directory, and which of its batches that spoils.
 
-State that Spark itself has removed, because nobody needs it any more, is not missing.
+State that Spark itself has removed, because nobody needs it any more, is not missing. A file that
+is not read here may be whole.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,7 +12,7 @@ from snapshots.domain.inventory.batches import spans_text
 from snapshots.domain.inventory.model import Flaw
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob, fate_of
 from snapshots.readers.engines.spark_streaming.adapter.sizes import StateSizes
-from snapshots.readers.engines.spark_streaming.files import DamagedFile
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileNotRead
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
 from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 
@@ -89,6 +90,22 @@ def flaws_by_batch(job: SparkJob, state: StateSizes) -> dict[int, list[str]]:
     return sentences
 
 
+def not_read(
+    job: SparkJob, state: StateSizes, found_later: Iterable[DamagedFile] = ()
+) -> Iterator[str]:
+    """Yield a sentence on each file that may be whole and is not read here."""
+    for path, error in _errors(job, state, found_later).items():
+        if isinstance(error, FileNotRead):
+            yield f"{job.path(path)}: {error.what}"
+
+
+def _errors(
+    job: SparkJob, state: StateSizes, found_later: Iterable[DamagedFile]
+) -> dict[str, DamagedFile]:
+    errors = (*job.checkpoint.damaged, *state.damaged, *found_later)
+    return {error.file: error for error in errors}
+
+
 def _over(job: SparkJob) -> int:
     """Count the batches that are over: those that are not are the newest."""
     count = len(job.batches)
@@ -105,8 +122,9 @@ def _damaged(
         for *_, versions in state.partitions()
         for file in versions.files
     }
-    errors = (*job.checkpoint.damaged, *state.damaged, *found_later)
-    for path, error in {error.file: error for error in errors}.items():
+    for path, error in _errors(job, state, found_later).items():
+        if isinstance(error, FileNotRead):
+            continue
         role = job.checkpoint.roles.get(path)
         places: Sequence[int] = users.get(path, ())
         if role in OF_A_BATCH:

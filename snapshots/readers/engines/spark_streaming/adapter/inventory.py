@@ -42,7 +42,11 @@ from snapshots.readers.engines.spark_streaming.adapter.facts import (
     report_of,
     settings_of,
 )
-from snapshots.readers.engines.spark_streaming.adapter.flaws import spoilt, state_path
+from snapshots.readers.engines.spark_streaming.adapter.flaws import (
+    not_read,
+    spoilt,
+    state_path,
+)
 from snapshots.readers.engines.spark_streaming.adapter.jobs import (
     SparkJob,
     fate_of,
@@ -95,6 +99,13 @@ def upload_inventory(
         for job in jobs
         for file in spoilt(job, states[job.folder], reads.damaged.get(job.folder, {}).values())
     ]
+    unread = [
+        sentence
+        for job in jobs
+        for sentence in not_read(
+            job, states[job.folder], reads.damaged.get(job.folder, {}).values()
+        )
+    ]
     counts = Counter(job.first + place for job, file in flaws for place in file.places)
     checkpoints: list[CheckpointInventory] = []
     further_notes: list[str] = []
@@ -116,10 +127,17 @@ def upload_inventory(
         ),
         checkpoints=tuple(reversed(checkpoints)),
         files=files,
-        notes=(*notes, *_left_out(jobs, reads), *further_notes),
+        notes=(*notes, *_unread_notes(unread), *_left_out(jobs, reads), *further_notes),
         flaws=tuple(file.flaw(job) for job, file in flaws[:MOST_MISSING]),
         flaws_total=len(flaws),
     )
+
+
+def _unread_notes(sentences: Sequence[str]) -> Iterator[str]:
+    """Yield what is said of files that may be whole, of many the first ones."""
+    yield from sentences[:MOST_MISSING]
+    if (more := len(sentences) - MOST_MISSING) > 0:
+        yield f"{more:,} more files are not read here, and may be whole."
 
 
 def _left_out(jobs: tuple[SparkJob, ...], reads: Reads) -> Iterator[str]:
@@ -283,7 +301,8 @@ class _BatchInventory:
             return
         for reading, name in state_names(self.job, operator).items():
             stores = [pair for partition in loads.values() for pair in partition]
-            lacking = any(load.lacking for store, load in stores if store == reading.store)
+            own = reading.store_in({store for store, _ in stores})
+            lacking = any(load.lacking for store, load in stores if store == own)
             rows = self.reads.rows.get((self.number, operator.id, name), Rows({}))
             yield StateInventory(
                 name=name,

@@ -82,7 +82,8 @@ class NeededState:
     def _metadata(self, findings: Findings, operator: Operator) -> None:
         paths = self._metadata_paths.get(operator.id, [])
         first = FIRST_METADATA.format(operator.id)
-        if first in paths and self._needed.problem(first)[0] is not None:
+        problem, is_certain = self._needed.problem(first) if first in paths else (None, False)
+        if problem is not None and is_certain:
             findings.note(f"{self._needed.job.path(first)}: {UNREAD_METADATA}")
             paths = [path for path in paths if path != first]
         for path in paths:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, parse_object
-from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileNotRead, Files
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 
 LOG_BYTES = "bytes of logs"
@@ -64,7 +64,8 @@ def read_log(
     if (match := _VERSION.fullmatch(first)) is None:
         raise DamagedFile(path, "A version (v1, v2 …) is expected.", 1)
     if not 1 <= (version := int(match[1])) <= newest:
-        raise DamagedFile(path, f"It has version {version}; versions 1 to {newest} are known.", 1)
+        refused = FileNotRead if version > newest else DamagedFile
+        raise refused(path, f"It has version {version}; versions 1 to {newest} are known.", 1)
     return Log(path, version, tuple(lines))
 
 

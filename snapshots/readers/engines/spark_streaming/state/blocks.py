@@ -1,7 +1,8 @@
 """Unpack compressed state files: streams of LZ4 blocks, zstd, snappy, or LZF.
 
 An LZ4 block is the text "LZ4Block", a byte with method (high half) and level, three little-endian
-ints (compressed length, length, checksum), and the bytes. A block of length 0 ends the stream.
+ints (compressed length, length, checksum), and the bytes. A block of length 0 ends a stream; Spark
+reads one without it, too.
 
 A chunk of LZF is "ZV", a byte that says whether it is packed, the big-endian length of what follows
 in 2 bytes, if it is packed the length of its content in 2 more, and the bytes.
@@ -10,19 +11,21 @@ Source: lz4-java's LZ4BlockOutputStream, compress-lzf's LZFChunk; Snappy's is in
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 import xxhash
+import zstandard
 
 from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
-from snapshots.readers.formats.snappy import inflate_xerial
+from snapshots.readers.formats.snappy import xerial_blocks
 
 MAGIC = b"LZ4Block"
 _HEADER = struct.Struct("<8sBiiI")
 _STORED, _LZ4 = 0x10, 0x20
 _LARGEST_BLOCK = 32 * 2**20
+_PIECE = 2**20
 _SEED = 0x9747B28C
 _CHECKSUM_BITS = 0x0FFFFFFF
 
@@ -37,46 +40,60 @@ class _Block:
     checksum: int
 
 
-def unpack(data: bytes, codec: str, most: int) -> bytes:
-    """Unpack a file. Raises: Malformed, also if it holds more than ``most`` bytes.
+@dataclass(frozen=True, slots=True)
+class Unpacked:
+    """What a file holds.
+
+    Attributes:
+        damage: why nothing behind ``content`` was unpacked; None if all was.
+    """
+
+    content: bytes
+    damage: Malformed | None = None
+
+
+def unpack(data: bytes, codec: str, most: int) -> Unpacked:
+    """Unpack a file as far as that is possible, as Spark does, which reads on until it has enough.
 
     ``codec`` is the value of ``spark.sql.streaming.stateStore.compression.codec``.
+
+    Raises: NotReadHere, also if the file holds more than ``most`` bytes.
     """
-    if codec == "lz4":
-        return _unpack_lz4(data, most)
-    if codec == "zstd":
-        return _unpack_zstd(data, most)
-    if codec == "snappy":
-        return inflate_xerial(data, most)
-    if codec == "lzf":
-        return _unpack_lzf(data, most)
-    raise NotReadHere(f"The codec {codec[:40]!r} is unknown", 0)
+    if (pieces := _PIECES.get(codec)) is None:
+        raise NotReadHere(f"The codec {codec[:40]!r} is unknown", 0)
+    content = bytearray()
+    try:
+        for piece in pieces(data, most):
+            if len(content) + len(piece) > most:
+                raise NotReadHere(f"More than {most:,} bytes are packed", 0)
+            content += piece
+    except NotReadHere:
+        raise
+    except Malformed as error:
+        return Unpacked(bytes(content), error)
+    return Unpacked(bytes(content))
 
 
-def _unpack_lz4(data: bytes, most: int) -> bytes:
-    blocks = list(_blocks(data))
-    length = sum(block.length for block in blocks)
-    if length > most:
-        raise NotReadHere(f"{length:,} bytes are packed, and at most {most:,} are read", 0)
-    return b"".join(_content(data, block) for block in blocks)
+def _lz4(data: bytes, most: int) -> Iterator[bytes]:
+    for block in _blocks(data):
+        if block.length > most:
+            raise NotReadHere(f"{block.length:,} bytes are packed, and at most {most:,} read", 0)
+        yield _content(data, block)
 
 
 def _blocks(data: bytes) -> Iterator[_Block]:
     at = 0
-    while True:
+    while at < len(data):
         if len(data) - at < _HEADER.size:
-            raise Malformed("The stream of LZ4 blocks ends without its last block", at)
+            raise Malformed("An LZ4 block is expected", at)
         magic, token, packed, length, checksum = _HEADER.unpack_from(data, at)
         start = at + _HEADER.size
         if magic != MAGIC or packed < 0 or length < 0 or length > _LARGEST_BLOCK:
             raise Malformed("An LZ4 block is expected", at)
         if packed > len(data) - start:
             raise Malformed(f"{packed} packed bytes are announced and fewer are left", at)
-        if length == 0:
-            if packed or start != len(data):
-                raise Malformed("Something follows the last LZ4 block", start)
-            return
-        yield _Block(at, token & 0xF0, start, start + packed, length, checksum)
+        if length:
+            yield _Block(at, token & 0xF0, start, start + packed, length, checksum)
         at = start + packed
 
 
@@ -96,19 +113,17 @@ def _content(data: bytes, block: _Block) -> bytes:
     return content
 
 
-def _unpack_zstd(data: bytes, most: int) -> bytes:
+def _zstd(data: bytes, most: int) -> Iterator[bytes]:
     try:
-        with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-            content: bytes = stream.read(most + 1)
-    except (OSError, ValueError) as error:
+        with zstandard.ZstdDecompressor().stream_reader(data) as stream:  # of the first frame
+            while piece := stream.read(min(most + 1, _PIECE)):
+                yield piece
+    except zstandard.ZstdError as error:
         raise Malformed("The zstd stream is damaged", 0) from error
-    if len(content) > most:
-        raise NotReadHere(f"More than {most:,} bytes are packed", 0)
-    return content
 
 
-def _unpack_lzf(data: bytes, most: int) -> bytes:
-    cursor, content = Cursor(data), bytearray()
+def _lzf(data: bytes, most: int) -> Iterator[bytes]:
+    cursor = Cursor(data)
     while cursor.left:
         at = cursor.position
         magic, is_packed = cursor.take(2), cursor.u8()
@@ -116,11 +131,8 @@ def _unpack_lzf(data: bytes, most: int) -> bytes:
             raise Malformed("A chunk of LZF is expected", at)
         size = int.from_bytes(cursor.take(2), "big")
         length = int.from_bytes(cursor.take(2), "big") if is_packed else size
-        if len(content) + length > most:
-            raise NotReadHere(f"More than {most:,} bytes are packed", at)
         part = cursor.take(size)
-        content += _lzf_chunk(part, length, at) if is_packed else part
-    return bytes(content)
+        yield _lzf_chunk(part, length, at) if is_packed else part
 
 
 def _lzf_chunk(data: bytes, length: int, at: int) -> bytes:
@@ -147,3 +159,11 @@ def _lzf_chunk(data: bytes, length: int, at: int) -> bytes:
 def checksum(content: bytes) -> int:
     """Return the checksum that lz4-java stores beside a block: 28 bits of XXH32."""
     return xxhash.xxh32_intdigest(content, _SEED) & _CHECKSUM_BITS
+
+
+_PIECES: dict[str, Callable[[bytes, int], Iterator[bytes]]] = {
+    "lz4": _lz4,
+    "zstd": _zstd,
+    "snappy": xerial_blocks,
+    "lzf": _lzf,
+}

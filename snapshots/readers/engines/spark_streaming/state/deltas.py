@@ -3,7 +3,7 @@
 A record in a ``.delta`` or ``.snapshot`` of the HDFS-backed provider is a big-endian length, the
 key, another length, and the value. A value's length of -1 deletes, a key's length of -1 ends the
 file. A ``.changelog`` of RocksDB is the same in version 1. Versions 2 and 4 have a byte of type
-before each record; 3 and 4 begin with the lineage of versions.
+before each record; 3 and 4 begin with the lineage of versions. Spark reads nothing behind the end.
 
 Source: Spark's HDFSBackedStateStoreProvider, StateStoreChangelogWriter (versions 1 to 4).
 """
@@ -16,7 +16,7 @@ from snapshots.readers.engines.spark_streaming.files import FileNotRead, Files, 
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.blocks import unpack
 from snapshots.readers.engines.spark_streaming.state.store_files import CHANGELOG, VersionFile
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor, Malformed, NotReadHere
 
 STATE_BYTES = "bytes of state"
 PUT, DELETE, MERGE = "put", "delete", "merge"
@@ -44,12 +44,18 @@ def read_records(
     Raises: DamagedFile, also if the upload's budget for state is spent.
     """
     try:
-        data = unpack(files.read(file.path, limits.state_bytes), codec, most)
-        files.spend(STATE_BYTES, file.path, len(data), limits.all_state_bytes, again=True)
-        parse = _changelog if file.kind == CHANGELOG else _plain
-        records = list(islice(parse(Cursor(data)), limits.state_records + 1))
+        unpacked = unpack(files.read(file.path, limits.state_bytes), codec, most)
     except Malformed as error:
         raise damaged_by(file.path, error) from error
+    data = unpacked.content
+    files.spend(STATE_BYTES, file.path, len(data), limits.all_state_bytes, again=True)
+    parse = _changelog if file.kind == CHANGELOG else _plain
+    try:
+        records = list(islice(parse(Cursor(data)), limits.state_records + 1))
+    except NotReadHere as error:
+        raise damaged_by(file.path, error) from error
+    except Malformed as error:
+        raise damaged_by(file.path, unpacked.damage or error) from error
     if len(records) > limits.state_records:
         raise FileNotRead(file.path, f"It holds more than {limits.state_records:,} changes.")
     return records, len(data)
@@ -58,7 +64,6 @@ def read_records(
 def _plain(cursor: Cursor) -> Iterator[Record]:
     while (length := cursor.i32()) != _END:
         yield _record(cursor, PUT, length)
-    _expect_end(cursor)
 
 
 def _typed(cursor: Cursor) -> Iterator[Record]:
@@ -66,7 +71,6 @@ def _typed(cursor: Cursor) -> Iterator[Record]:
         if (action := _TYPES.get(kind)) is None:
             raise Malformed(f"A record has the unknown type {kind}", cursor.position - 1)
         yield _record(cursor, action, cursor.i32())
-    _expect_end(cursor)
 
 
 def _record(cursor: Cursor, action: str, key_length: int) -> Record:
@@ -90,10 +94,5 @@ def changelog_version(cursor: Cursor) -> int:
         return 1
     name = cursor.utf()
     if not (name[1:].isdigit() and 2 <= int(name[1:]) <= _NEWEST_CHANGELOG):
-        raise Malformed(f"A changelog has the unknown version {name!r}", 0)
+        raise NotReadHere(f"A changelog has the version {name[:20]!r}, which is not known here", 0)
     return int(name[1:])
-
-
-def _expect_end(cursor: Cursor) -> None:
-    if cursor.left:
-        raise Malformed("Something follows the last record", cursor.position)

@@ -1,5 +1,6 @@
 """The ways in which the state of an operator can be read."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from snapshots.readers.engines.spark_streaming.state.operators import Operator
@@ -41,12 +42,18 @@ class Reading:
             return f"{self.name}-keyWithIndexToValue"
         return DEFAULT_STORE
 
+    def store_in(self, stores: Iterable[str]) -> str:
+        """Return the one of an operator's stores that holds the state."""
+        return self.store if self.kind != JOIN_SIDE or self.store in stores else DEFAULT_STORE
+
     @property
     def families(self) -> tuple[str, ...]:
         """Return how the column family can be called that a single store keeps the state in."""
         if self.kind == JOIN_SIDE:  # state formats 3 and 4
             return f"{self.name}-keyWithIndexToValue", f"{self.name}-keyWithTsToValues"
-        return (self.store,)
+        if self.kind == TIMERS:
+            return tuple(f"${each}Timers_keyToTimestamp" for each in ("proc", "event"))
+        return (self.name or self.store,)
 
 
 def store_names(operator: Operator, versions: StoreVersions) -> list[str]:

@@ -17,6 +17,7 @@ from snapshots.readers.formats.rocksdb.tables import Table
 
 BLOCK_BYTES = 16 * 2**20
 MOST_TABLES = 1_000
+NO_DELIMITER = b""  # the elements of a list have their lengths before them
 _CHECKSUMS = range(1, 5)  # CRC-32C, xxHash, its 64 bits, XXH3
 
 
@@ -38,7 +39,7 @@ def read_tables(files: Files, paths: Sequence[str], limits: SparkLimits) -> dict
     tables = [NamedTable(path, _table(files, path, block_bytes, room)) for path in paths]
     pairs: dict[bytes, bytes] = {}
     size = 0
-    for stored in merged(tables, _damaged):
+    for stored in merged(tables, _damaged, NO_DELIMITER):
         if stored.reason is not None:
             raise DamagedFile(paths[0], stored.reason)
         size += len(stored.key) + len(stored.value)

@@ -10,9 +10,12 @@ import re
 import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from snapshots.readers.engines.spark_streaming.documents import (
+    Json,
+    NotKnown,
     NotReadable,
     parse_object,
     text_of,
@@ -48,10 +51,12 @@ class RocksSnapshot:
     Attributes:
         tables: the paths of its tables, relative to the checkpoint.
         keys: the number of keys that it states; None if it states none.
+        families: the ids of column families, by name.
     """
 
     tables: tuple[str, ...]
     keys: int | None
+    families: Mapping[str, int] = field(default_factory=dict)
 
 
 def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
@@ -67,6 +72,8 @@ def read_zip(files: Files, path: str, limits: SparkLimits) -> RocksSnapshot:
         raise DamagedFile(path, f"It is not a snapshot of RocksDB ({error}).") from error
     try:
         return _snapshot(text, path, limits)
+    except NotKnown as error:
+        raise FileNotRead(path, f"Its list of tables is not read here: {error}") from error
     except NotReadable as error:
         raise DamagedFile(path, f"Its list of tables: {error}") from error
 
@@ -98,8 +105,10 @@ def _check_size(packed: zipfile.ZipFile, entry: zipfile.ZipInfo, path: str) -> N
 
 def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
     version, _, rest = text.partition(b"\n")
+    if re.fullmatch(rb"v[1-9]", version) is None:
+        raise NotReadable("it has no version.")
     if version != b"v1":
-        raise NotReadable("its version is unknown.")
+        raise NotKnown(f"its version is {version.decode()}; v1 is known.")
     document = parse_object(rest, limits.depth)
     tables = document.get("sstFiles")
     if not isinstance(tables, list) or len(tables) > MOST_ENTRIES * 100:
@@ -109,11 +118,22 @@ def _snapshot(text: bytes, path: str, limits: SparkLimits) -> RocksSnapshot:
     for table in tables:
         if not isinstance(table, dict):
             raise NotReadable("a table is not an object.")
-        for field in ("localFileName", "dfsSstFileName"):
-            if not _PLAIN.fullmatch(text_of(table, field)):
+        for name in ("localFileName", "dfsSstFileName"):
+            if not _PLAIN.fullmatch(text_of(table, name)):
                 raise NotReadable("a table has a name that Spark never writes.")
         names.append(f"{folder}/{table['dfsSstFileName']}")
     if document.get("logFiles"):
         raise NotReadable("it names log files, which Spark no longer writes.")
-    keys = document.get("numKeys")
-    return RocksSnapshot(tuple(names), keys if isinstance(keys, int) else None)
+    keys, families = document.get("numKeys"), document.get("columnFamilyMapping")
+    return RocksSnapshot(
+        tuple(names),
+        keys if isinstance(keys, int) else None,
+        _families(families) if isinstance(families, dict) else {},
+    )
+
+
+def _families(document: dict[str, Json]) -> dict[str, int]:
+    ids = {name: id for name, id in document.items() if type(id) is int and 0 <= id < 2**16}
+    if len(ids) < len(document):
+        raise NotReadable("a column family has no id of 16 bits.")
+    return ids

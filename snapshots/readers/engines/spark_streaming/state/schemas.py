@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from snapshots.readers.engines.spark_streaming.documents import (
     Json,
+    NotKnown,
     NotReadable,
     parse,
     parse_object,
 )
-from snapshots.readers.engines.spark_streaming.files import DamagedFile, Files
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileNotRead, Files
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.logs.text_logs import LOG_BYTES
 from snapshots.readers.engines.spark_streaming.state.sql_types import (
@@ -45,10 +46,20 @@ class ColumnFamily:
     prefix_columns: int = 0
 
     @property
+    def encoder_name(self) -> str | None:
+        name = (self.encoder or {}).get("keyStateEncoderType")
+        return name if isinstance(name, str) else None
+
+    @property
+    def prefix_count(self) -> int:
+        """Return how many columns of the key a prefix scan uses; 0 for a key of another kind."""
+        count = (self.encoder or {}).get("numColsPrefixKey", self.prefix_columns)
+        return count if type(count) is int and 0 < count < len(self.key.columns) else 0
+
+    @property
     def has_event_time_in_key(self) -> bool:
         """Tell whether the key is a row and, outside of the row, an event time."""
-        name = (self.encoder or {}).get("keyStateEncoderType")
-        return isinstance(name, str) and name.startswith("TimestampAs")
+        return (self.encoder_name or "").startswith("TimestampAs")
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,8 @@ def read_schema(files: Files, path: str, limits: SparkLimits) -> StateSchema:
     files.spend(LOG_BYTES, path, len(data), limits.all_log_bytes)
     try:
         return _parse(data, path, limits)
+    except NotKnown as error:
+        raise FileNotRead(path, f"This schema is not read here: {error}") from error
     except (Malformed, NotReadable) as error:
         raise DamagedFile(path, f"It is not a state schema: {error}") from error
 
@@ -99,8 +112,10 @@ def schema_paths(files: Files, operator: int, store: str, single: bool) -> list[
 def _parse(data: bytes, path: str, limits: SparkLimits) -> StateSchema:
     cursor = Cursor(data)
     name = cursor.utf()
-    if not re.fullmatch(r"v[1-9]", name) or (version := int(name[1])) > NEWEST:
+    if not re.fullmatch(r"v[1-9]", name):
         raise NotReadable(f"its version is {name[:20]!r}; v1 to v{NEWEST} are known.")
+    if (version := int(name[1])) > NEWEST:
+        raise NotKnown(f"its version is {name}; v1 to v{NEWEST} are known.")
     if version == 3:
         count = cursor.count(bytes_each=10)
         families = tuple(_family(cursor, limits) for _ in range(count))

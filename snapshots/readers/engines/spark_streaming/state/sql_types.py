@@ -6,7 +6,7 @@ Source: Spark's DataType.fromJson.
 import re
 from dataclasses import dataclass
 
-from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable
+from snapshots.readers.engines.spark_streaming.documents import Json, NotKnown, NotReadable
 
 FIXED_SIZES = {
     "boolean": 1,
@@ -33,11 +33,13 @@ class Plain:
 
     Attributes:
         size: bytes of one element in an array; None for types of variable size.
+        precision: the digits of a decimal.
     """
 
     name: str
     size: int | None
     scale: int = 0
+    precision: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +109,7 @@ def parse_type(document: Json) -> SqlType:
         return Map(parse_type(document.get("keyType")), parse_type(document.get("valueType")))
     if kind == "udt":
         return parse_type(document.get("sqlType"))
-    raise NotReadable(f"The type {kind!r} is unknown.")
+    raise NotKnown(f"The type {str(kind)[:60]!r} is not known here.")
 
 
 def _struct(document: dict[str, Json]) -> Struct:
@@ -138,7 +140,7 @@ def _plain(name: str) -> Plain:
         precision, scale = int(decimal[1]), int(decimal[2])
         if not 1 <= precision <= 38 or not 0 <= scale <= precision:
             raise NotReadable(f"The type {name} is not possible.")
-        return Plain("decimal", 8 if precision <= 18 else None, scale)
+        return Plain("decimal", 8 if precision <= 18 else None, scale, precision)
     if name == "binary":
         return Plain("binary", None)
     if _TEXT.fullmatch(name) is not None:
@@ -147,7 +149,7 @@ def _plain(name: str) -> Plain:
         return Plain("months", 4)
     if name.startswith(("interval day", "interval hour", "interval minute", "interval second")):
         return Plain("microseconds", 8)
-    raise NotReadable(f"The type {name[:60]!r} is unknown.")
+    raise NotKnown(f"The type {name[:60]!r} is not known here.")
 
 
 def watermark_delays(type: SqlType, path: str = "") -> dict[str, int]:

@@ -1,26 +1,26 @@
-"""Decode the state of one partition from its files, without Spark.
+"""Decode the state of one partition from its files, without Spark."""
 
-It reads HDFS-backed stores, and RocksDB's without column families.
-"""
-
-import struct
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from snapshots.readers.engines.spark_streaming.checkpoint import CONF, SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.documents import Json
-from snapshots.readers.engines.spark_streaming.files import DamagedFile, damaged_by
+from snapshots.readers.engines.spark_streaming.files import DamagedFile, FileNotRead
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.state.deltas import MERGE, Record, read_records
+from snapshots.readers.engines.spark_streaming.state.forms import ENCODERS, Form, WrongChecksum
+from snapshots.readers.engines.spark_streaming.state.operators import Operator, StoreInfo
+from snapshots.readers.engines.spark_streaming.state.reading_rows import LIST, rows_of
 from snapshots.readers.engines.spark_streaming.state.readings import (
-    DEFAULT,
-    JOIN_SIDE,
     STORE,
+    VARIABLE,
     Reading,
+    readings_of,
 )
 from snapshots.readers.engines.spark_streaming.state.rocksdb_tables import read_tables
 from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
-from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily
-from snapshots.readers.engines.spark_streaming.state.sql_types import Struct
+from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily, StateSchema
 from snapshots.readers.engines.spark_streaming.state.store_files import (
     CHANGELOG,
     ZIP,
@@ -29,12 +29,10 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
     VersionFile,
     chain,
 )
-from snapshots.readers.engines.spark_streaming.state.unsafe_rows import read_row
-from snapshots.readers.formats.cursor import Malformed, NotReadHere
+from snapshots.readers.formats.cursor import Malformed
 
 UPDATE, DELETE = "update", "delete"
-_LENGTH = struct.Struct("<I")
-_JOIN_COLUMNS = {"key": "index", "value": "matched"}  # which a join adds to the rows of a side
+UNSAFE_ROWS, AVRO = "unsaferow", "avro"
 
 
 class NotDecodable(Exception):
@@ -82,8 +80,7 @@ def read_partition(
     Raises: NotDecodable, DamagedFile.
     """
     left = left or Left.of(limits)
-    place = _place(operator, reading, partition)
-    family = family_of(checkpoint, place)
+    place = Place(operator, store_of(checkpoint, operator, reading), partition)
     needed = chain_of(checkpoint, place, version)
     if needed.lacking:
         raise NotDecodable(
@@ -91,28 +88,50 @@ def read_partition(
             + (f" and {needed.lacking - 1:,} more files" if needed.lacking > 1 else "")
             + f", so that version {version} of its state cannot be put together."
         )
-    state: dict[bytes, bytes] = {}
-    for file in needed.files:
-        if file.kind == ZIP:
-            state = read_snapshot(checkpoint, file, limits)
-            left.bytes -= sum(len(key) + len(value) for key, value in state.items())
-            continue
-        records, size = checked_records(checkpoint, file, max(0, left.bytes), limits)
-        left.bytes -= size
-        for record in records:
-            if record.value is None:
-                state.pop(record.key, None)
-            else:
-                state[record.key] = record.value
+    form = form_of(checkpoint, place, reading, needed.files, limits)
+    state = _put_together(checkpoint, form, needed, left, limits)
     left.records -= len(state)
     if left.bytes < 0 or left.records < 0:
         raise NotDecodable(
             f"Up to partition {partition} this state has more than {limits.state_records:,} keys "
             f"or {limits.state_bytes:,} bytes, the most that is read of its files."
         )
-    is_join_side = reading.kind == JOIN_SIDE
-    last = needed.files[-1] if needed.files else None
-    return [_row(family, last, key, value, is_join_side) for key, value in state.items()]
+    path = needed.files[-1].path if needed.files else "state"
+    with decoding(path):
+        return rows_of(reading, _variable(checkpoint, operator, reading), form, state)
+
+
+def _put_together(
+    checkpoint: SparkCheckpoint, form: Form, needed: Chain, left: Left, limits: SparkLimits
+) -> dict[bytes, bytes]:
+    """Return the values of one state by key."""
+    state: dict[bytes, bytes] = {}
+    for file in needed.files:
+        if file.kind == ZIP:
+            state = read_snapshot(checkpoint, file, limits)
+            left.bytes -= sum(len(key) + len(value) for key, value in state.items())
+            state = {key: state[key] for key in state if key.startswith(form.prefix)}
+            continue
+        records, size = read_records(
+            checkpoint.files, file, checkpoint.codec, max(0, left.bytes), limits
+        )
+        left.bytes -= size
+        with decoding(file.path):
+            _apply(state, records, form)
+    return state
+
+
+def _apply(state: dict[bytes, bytes], records: Iterable[Record], form: Form) -> None:
+    """Apply changes to the values of one state by key. Raises: Malformed."""
+    for record in records:
+        if record.value is None:
+            state.pop(form.deleted_key(record.key), None)
+        elif not record.key.startswith(form.prefix):
+            continue
+        elif record.action == MERGE:
+            state[record.key] = state.get(record.key, b"") + record.value
+        else:
+            state[record.key] = record.value
 
 
 def read_changes(
@@ -129,8 +148,7 @@ def read_changes(
     ``change`` is UPDATE or DELETE; the value of a DELETE is None. The arguments are those of
     ``read_partition``. Raises: NotDecodable, DamagedFile.
     """
-    place = _place(operator, reading, partition)
-    family = family_of(checkpoint, place)
+    place = Place(operator, store_of(checkpoint, operator, reading), partition)
     left = left or Left.of(limits)
     changes = []
     for batch in batches:
@@ -138,7 +156,12 @@ def read_changes(
         file = listed(checkpoint, place).changes(batch + 1, ids)
         if file is None:
             raise NotDecodable(f"Partition {partition} has no file of what batch {batch} changed.")
-        records, size = checked_records(checkpoint, file, max(0, left.bytes), limits)
+        form = form_of(checkpoint, place, reading, (file,), limits)
+        if form.id is not None:
+            raise NotDecodable("The store has column families, whose changes only Spark reads.")
+        records, size = read_records(
+            checkpoint.files, file, checkpoint.codec, max(0, left.bytes), limits
+        )
         left.bytes -= size
         left.records -= len(records)
         if left.records < 0:
@@ -146,41 +169,121 @@ def read_changes(
                 f"Up to partition {partition} there are more than {limits.state_records:,} "
                 "changes, the most that are read of files."
             )
-        for record in records:
-            row = _row(family, file, record.key, record.value, False)
-            change = DELETE if record.value is None else UPDATE
-            changes.append({"batch": batch, "change": change, **row})
+        with decoding(file.path):
+            changes += [{"batch": batch, **_change(form, record)} for record in records]
     return changes
 
 
-def _place(operator: int, reading: Reading, partition: int) -> Place:
-    if reading.kind not in (DEFAULT, STORE, JOIN_SIDE):
-        raise NotDecodable("Only Spark can read state variables and timers.")
-    return Place(operator, reading.store, partition)
+def _change(form: Form, record: Record) -> dict[str, Json]:
+    if record.value is None:
+        key = form.key(form.deleted_key(record.key))
+        return {"change": DELETE, "key": key, "value": None}
+    value = next(form.values(record.key, record.value))
+    return {"change": UPDATE, "key": form.key(record.key), "value": value}
 
 
-def family_of(checkpoint: SparkCheckpoint, place: Place) -> ColumnFamily:
-    """Return the types of a store's keys and values. Raises: NotDecodable."""
+def store_of(checkpoint: SparkCheckpoint, operator: int, reading: Reading) -> str:
+    """Return the store of a reading; a join of state format 3 or later has one for all."""
+    return reading.store_in(checkpoint.versions.get(operator, {}))
+
+
+def operator_of(checkpoint: SparkCheckpoint, id: int) -> Operator | None:
+    return next((one for one in checkpoint.operators if one.id == id), None)
+
+
+def form_of(
+    checkpoint: SparkCheckpoint,
+    place: Place,
+    reading: Reading,
+    files: Iterable[VersionFile],
+    limits: SparkLimits,
+) -> Form:
+    """Return how the keys and values of a state are kept. Raises: NotDecodable, DamagedFile.
+
+    Args:
+        files: those that make up the state.
+    """
     schema = checkpoint.schemas.get((place.operator, place.store))
     if schema is None:
         raise NotDecodable(
             f"There is no readable schema of the store {place.store!r} of operator "
             f"{place.operator}, and without it its bytes have no meaning."
         )
-    if schema.version > 2:
-        raise NotDecodable("The store has column families, which only Spark can read.")
+    files = tuple(files)
     settings = checkpoint.settings
-    if settings.get(CONF + "encodingFormat", "unsaferow") != "unsaferow":
-        raise NotDecodable("The state is not encoded as Spark's unsafe rows.")
-    if settings.get(CONF + "rowChecksum.enabled") == "true":
-        raise NotDecodable("The rows have checksums, which only Spark can read.")
-    return replace(schema.default, prefix_columns=_prefix_columns(checkpoint, place))
+    encoding = settings.get(CONF + "encodingFormat", UNSAFE_ROWS)
+    has_families = schema.version > 2
+    if encoding not in (UNSAFE_ROWS, AVRO) or (encoding == AVRO and not has_families):
+        raise NotDecodable(f"The encoding {encoding[:40]!r} of this state is not read here.")
+    form = Form(
+        family=replace(schema.default, prefix_columns=_prefix_columns(checkpoint, place)),
+        is_rocksdb=any(file.kind in (CHANGELOG, ZIP) for file in files),
+        is_avro=encoding == AVRO,
+        has_checksums=settings.get(CONF + "rowChecksum.enabled") == "true",
+        may_have_prefix=not has_families and not _stores(checkpoint, place.operator),
+    )
+    if not has_families:
+        return form
+    family = _family(schema, reading)
+    variable = _variable(checkpoint, place.operator, reading)
+    return replace(
+        form,
+        family=family,
+        id=_family_id(checkpoint, place, family.name, files, limits),
+        has_lists=variable == LIST or family.has_event_time_in_key,
+    )
+
+
+def _family(schema: StateSchema, reading: Reading) -> ColumnFamily:
+    """Return the column family of a reading. Raises: NotDecodable."""
+    names = reading.families
+    family = next((one for one in schema.families if one.name in names), None)
+    if family is None:
+        raise NotDecodable(f"The schema names no column family {names[0]!r}.")
+    if family.encoder_name not in ENCODERS:
+        raise NotDecodable(
+            f"Keys of {family.name!r} are encoded by {family.encoder_name!r}, which is not read "
+            "here."
+        )
+    return family
+
+
+def _variable(checkpoint: SparkCheckpoint, operator: int, reading: Reading) -> str | None:
+    """Return the type of the state variable that is read; None for another reading."""
+    known = operator_of(checkpoint, operator)
+    if known is None or reading.kind != VARIABLE:
+        return None
+    return known.state_variables.get(reading.name or "")
+
+
+def _family_id(
+    checkpoint: SparkCheckpoint,
+    place: Place,
+    name: str,
+    files: Sequence[VersionFile],
+    limits: SparkLimits,
+) -> int:
+    """Return the id of a column family, which snapshots name. Raises: NotDecodable, DamagedFile.
+
+    An id stays that of its family; so a snapshot of another version tells it, too.
+    """
+    for file in (*files, *listed(checkpoint, place).files):
+        if file.kind == ZIP:
+            families = read_zip(checkpoint.files, file.path, limits).families
+            if name in families:
+                return families[name]
+    raise NotDecodable(f"No snapshot names the id of the column family {name!r}.")
 
 
 def _prefix_columns(checkpoint: SparkCheckpoint, place: Place) -> int:
-    operator = next((one for one in checkpoint.operators if one.id == place.operator), None)
-    stores = (operator.stores or ()) if operator is not None else ()
+    stores = _stores(checkpoint, place.operator)
     return max(0, next((one.prefix_columns for one in stores if one.name == place.store), 0))
+
+
+def _stores(checkpoint: SparkCheckpoint, operator: int) -> tuple[StoreInfo, ...]:
+    """Return the stores in an operator's metadata; none if it has no metadata."""
+    known = operator_of(checkpoint, operator)
+    return known.stores or () if known is not None else ()
 
 
 def chain_of(checkpoint: SparkCheckpoint, place: Place, version: int) -> Chain:
@@ -202,75 +305,18 @@ def ids_of(checkpoint: SparkCheckpoint, place: Place) -> dict[int, str]:
     return checkpoint.state_ids(place.operator, place.store, place.partition)
 
 
-def checked_records(
-    checkpoint: SparkCheckpoint, file: VersionFile, most: int, limits: SparkLimits
-) -> tuple[list[Record], int]:
-    """Return the records of one file, and its unpacked size in bytes, at most ``most``.
+@contextmanager
+def decoding(path: str) -> Iterator[None]:
+    """Say of which file a row is not read.
 
-    Raises: NotDecodable, also if a record appends to a list; DamagedFile.
+    Raises: FileNotRead, for Spark itself does not check rows; DamagedFile by a checksum.
     """
-    records, size = read_records(checkpoint.files, file, checkpoint.codec, most, limits)
-    if any(record.action == MERGE for record in records):
-        raise NotDecodable(f"{file.path} appends to lists, which only Spark can read.")
-    return records, size
-
-
-def _row(
-    family: ColumnFamily,
-    file: VersionFile | None,
-    key: bytes,
-    value: bytes | None,
-    is_join_side: bool,
-) -> dict[str, Json]:
-    is_rocksdb = file is not None and file.kind in (CHANGELOG, ZIP)
     try:
-        row: dict[str, Json] = {
-            "key": _key(key, family, is_rocksdb),
-            "value": None if value is None else read_row(_payload(value, is_rocksdb), family.value),
-        }
+        yield
+    except WrongChecksum as error:
+        raise DamagedFile(path, f"{error}.") from error
     except Malformed as error:
-        path = file.path if file else "state"
-        if isinstance(error, NotReadHere):
-            raise damaged_by(path, error) from error
-        raise DamagedFile(path, f"A row is damaged: {error}.") from error
-    if is_join_side:
-        for part, column in _JOIN_COLUMNS.items():
-            row[part].pop(column, None)
-    return row
-
-
-def _key(data: bytes, family: ColumnFamily, is_rocksdb: bool) -> dict[str, Json]:
-    """Decode a key. For a prefix scan it is the length of its first part, and two rows.
-
-    Source: Spark's PrefixKeyScanStateEncoder, which writes the length in the machine's own order;
-    all machines that Spark is built for are little-endian.
-    """
-    if not is_rocksdb or not family.prefix_columns:
-        return read_row(_payload(data, is_rocksdb), family.key)
-    if len(data) < _LENGTH.size:
-        raise Malformed("A key for a prefix scan is shorter than its length", 0)
-    (length,) = _LENGTH.unpack_from(data)
-    first, rest = data[_LENGTH.size :][:length], data[_LENGTH.size + length :]
-    if len(first) < length:
-        raise Malformed(f"A prefix of {length:,} bytes is announced and fewer are left", 0)
-    count, key = family.prefix_columns, family.key
-    parts = (
-        (first, Struct(key.columns[:count], key.names[:count])),
-        (rest, Struct(key.columns[count:], key.names[count:])),
-    )
-    row: dict[str, Json] = {}
-    for part, schema in parts:
-        row |= read_row(_payload(part, is_rocksdb), schema)
-    return row
-
-
-def _payload(data: bytes, is_rocksdb: bool) -> bytes:
-    """Return a row without the byte of its encoding, which RocksDB's rows have; it is always 0."""
-    if not is_rocksdb:
-        return data
-    if data[:1] != b"\0":
-        raise NotReadHere("A row has an encoding that is not read here", 0)
-    return data[1:]
+        raise FileNotRead(path, f"A row is not read here: {error}.") from error
 
 
 def read_snapshot(
@@ -293,9 +339,29 @@ def check_state(
             checkpoint.files, file, checkpoint.codec, limits.state_bytes, limits
         )
         pairs = [(record.key, record.value) for record in records]
-    try:
-        family = family_of(checkpoint, place)
-    except NotDecodable:
-        return
-    for key, value in pairs:
-        _row(family, file, key, value, False)
+    for reading in _readings(checkpoint, place):
+        try:
+            form = form_of(checkpoint, place, reading, (file,), limits)
+        except NotDecodable:
+            continue
+        with decoding(file.path):
+            for key, value in pairs:
+                _check_row(form, key, value)
+
+
+def _check_row(form: Form, key: bytes, value: bytes | None) -> None:
+    if value is None:
+        key = form.deleted_key(key)
+    if key.startswith(form.prefix):
+        form.key(key)
+        for _ in form.values(key, value) if value is not None else ():
+            pass
+
+
+def _readings(checkpoint: SparkCheckpoint, place: Place) -> Iterable[Reading]:
+    """Return what is read of a store: its column families, or itself."""
+    operator = operator_of(checkpoint, place.operator)
+    schema = checkpoint.schemas.get((place.operator, place.store))
+    if operator is None or schema is None or schema.version < 3:
+        return (Reading(STORE, place.store),)
+    return readings_of(operator, checkpoint.versions)
