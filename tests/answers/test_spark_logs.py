@@ -1,5 +1,6 @@
 """The first answers to checkpoints of Spark as people bring them: ``tests/data/spark-logs``."""
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -51,13 +52,15 @@ def test_what_the_logs_show_is_said_first(name, level):
 
 
 def test_a_query_inside_of_another_has_an_answer_of_its_own():
-    names = {subject.name for subject in answered(DATA / "nested-checkpoints.zip").subjects}
-    assert names == {"outer", "per_key", "per_minute"}
+    whole, *queries = answered(DATA / "nested-checkpoints.zip").subjects
+    assert {subject.name for subject in queries} == {"outer", "per_key", "per_minute"}
+    assert whole.name == "All 3 queries"
+    assert whole.sentences[0].text.startswith("Of the 3 queries in the upload a restart ")
 
 
 def test_the_flows_of_a_pipeline_are_named_and_their_common_sink_is():
     answer = answered(DATA / "pipeline-store.zip")
-    names = {subject.name for subject in answer.subjects}
+    names = {subject.name for subject in answer.subjects[1:]}
     flows = {"counts of counts", "orders of orders", "live of merged", "backfill of merged"}
     assert names == {f"flow {flow}" for flow in flows}
     shared = [
@@ -67,3 +70,42 @@ def test_the_flows_of_a_pipeline_are_named_and_their_common_sink_is():
         if one.level == WRONG and "both committed batch 0" in one.text
     ]
     assert len(shared) == 2
+
+
+@pytest.fixture
+def root(tmp_path):
+    """Return a function that packs copies of one checkpoint, each without the files given."""
+
+    def packed(lacking: list[str | None], **beside: bytes) -> Path:
+        package = tmp_path / "root.zip"
+        with (
+            zipfile.ZipFile(DATA / "stopped-in-first-batch.zip") as source,
+            zipfile.ZipFile(package, "w") as target,
+        ):
+            for number, lacks in enumerate(lacking):
+                for name in source.namelist():
+                    inside = name.partition("/checkpoint/")[2] or name
+                    if lacks is None or not inside.startswith(lacks):
+                        target.writestr(f"root/q{number}/{inside}", source.read(name))
+            for name, data in beside.items():
+                target.writestr(name, data)
+        return package
+
+    return packed
+
+
+def test_a_root_with_many_queries_has_an_answer_for_each_and_for_the_whole(root):
+    whole, *queries = answered(root([None] * 11 + ["metadata"])).subjects
+    assert len(queries) == 12
+    first, wrong, *_ = whole.sentences
+    assert first.level == wrong.level == WRONG
+    assert first.text == (
+        "Of the 12 queries in the upload a restart can go on for 11 and cannot go on for 1 "
+        "(root/q11)."
+    )
+    assert wrong.text == "Not well: 1 of 12 queries (root/q11)."
+
+
+def test_one_query_has_no_answer_about_the_whole(root):
+    (only,) = answered(root([None])).subjects
+    assert only.sentences[0].code != "whole"

@@ -127,7 +127,10 @@ def _no_answers(job: FlinkJob) -> Sentence:
 
 
 def _state(job: FlinkJob, report: JobReport) -> Sentence:
-    """Say whether the job is well: the worst of what its answers tell decides."""
+    """Say whether the job is well: the worst of what its answers tell decides.
+
+    Who is missing in every failed checkpoint comes first, since that is the cause of the rest.
+    """
     clauses = [
         _of_state(report),
         *_of_checkpoints(report),
@@ -142,6 +145,8 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
     if level == WELL and NOT_KNOWN in levels:
         level = NOT_KNOWN
     text = "; ".join(text for _, text in clauses)
+    if (cause := flink_checkpoints.cause_clause(report)) is not None:
+        text = f"{cause}; {text}"
     lead = _LEADS.get(level, "")
     missing = [path for name, path in _PATHS.items() if name not in report.answers]
     return Sentence(
@@ -164,7 +169,7 @@ def _evidence(job: FlinkJob, report: JobReport) -> Iterator[Evidence]:
     yield job.times()
     if report.failures:
         yield Evidence(FAILURES, "Failures of the job")
-    if report.loads and BACK_PRESSURE in report.answers:
+    if any(load.is_known for load in report.loads) and BACK_PRESSURE in report.answers:
         yield Evidence(LOADS, "Load of the subtasks")
     if not job.has_times and job.points:
         yield to_checkpoint(job.points[-1])

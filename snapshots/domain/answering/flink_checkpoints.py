@@ -40,6 +40,21 @@ def failed_clause(report: JobReport) -> tuple[str, str]:
     return WATCH, f"{text}, {unlisted:,} of which Flink does not list" if unlisted else text
 
 
+def cause_clause(report: JobReport) -> str | None:
+    """Return who had acknowledged no failed checkpoint, in words; None if nobody is that."""
+    failed = _failed(report)
+    always = [name for name, count in times_missing(failed).items() if count == len(failed)]
+    if not 0 < len(always) <= MOST_NAMED:
+        return None
+    if len(failed) == 1:
+        which = f"{kind_of(failed[0])} {failed[0].number} when it failed"
+        return f"{listed(always)} had not acknowledged {which}"
+    return (
+        f"{listed(always)} had not acknowledged any of the {len(failed):,} failed checkpoints when "
+        "they failed"
+    )
+
+
 def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
     """Say who had not acknowledged, over all failed checkpoints, and why they failed."""
     failed = _failed(report)
@@ -76,6 +91,8 @@ def _acknowledged(facts: CheckpointFacts) -> str:
     """Say how many subtasks acknowledged a failed checkpoint, where nobody knows which did not."""
     if facts.acknowledged is None or facts.acknowledged >= (facts.subtasks or 0):
         return "Who did not acknowledge is not known."
+    if not facts.acknowledged:
+        return f"None of {times(facts.subtasks or 0, 'subtask')} acknowledged it."
     counted = f"{facts.acknowledged:,} of {times(facts.subtasks or 0, 'subtask')} acknowledged it"
     lacking = [
         f"{vertex.parallelism - vertex.acknowledged:,} of {vertex.name or vertex.id}"

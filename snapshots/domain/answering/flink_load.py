@@ -26,11 +26,11 @@ def load(job: FlinkJob, report: JobReport) -> Sentence:
     """Say who held the others up when Flink measured, and how long they had waited."""
     if BACK_PRESSURE not in report.answers or not _measured(report):
         why = (
-            "Flink had not measured back pressure yet; ask twice, some seconds apart"
+            "Flink had not measured it yet; ask twice, some seconds apart"
             if BACK_PRESSURE in report.answers
-            else "the upload has no answers about back pressure"
+            else "the upload has no answers about it"
         )
-        text = f"Who was slow is not known: {why}."
+        text = f"Back pressure is not known: {why}."
         return Sentence("load", text, NOT_KNOWN, upload=(job.command(_COMMAND),))
     waiting = _waiting(report)
     when = f"when Flink measured{moment(report.measured_at)}"

@@ -52,6 +52,13 @@ class TaskLoad:
         """Return the name of the subtask, such as ``map[1]``."""
         return f"{self.vertex}[{self.subtask}]"
 
+    @property
+    def is_known(self) -> bool:
+        """Tell whether the engine said anything of how the subtask spent its time."""
+        shares = (self.busy, self.back_pressured, self.idle)
+        times = (self.busy_ms, self.back_pressured_ms, self.running_ms)
+        return any(value is not None for value in (*shares, *times))
+
 
 @dataclass(frozen=True, slots=True)
 class JobFailure:

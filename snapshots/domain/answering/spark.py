@@ -61,7 +61,7 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
         *_last_batch(points, doubt, is_ahead=any(fact.name == AHEAD for fact in job.facts)),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
-        *_time(points),
+        *_time(points, has_reports=_has_reports(job)),
     ]
     return Subject(job.key, job.name, tuple(sentences))
 
@@ -345,9 +345,19 @@ def _no_state(last: Point) -> Sentence:
     )
 
 
-def _time(points: Sequence[Point]) -> Iterator[Sentence]:
+def _has_reports(job: JobInventory) -> bool:
+    """Tell whether progress reports tell of batches of which the logs have no file."""
+    shown = (str(fact.value) for fact in job.facts if fact.name == TO_WATCH)
+    return any(one.startswith("Progress reports say") for one in shown)
+
+
+def _time(points: Sequence[Point], *, has_reports: bool) -> Iterator[Sentence]:
     """Name the slowest batch and where its time went, by the progress reports."""
     timed = [(_took(point), point) for point in points if point.item.phases]
+    if not timed and has_reports:
+        text = "How long these batches took is not known: no progress report is about one of them."
+        yield Sentence("slowest", text, NOT_KNOWN)
+        return
     if not timed:
         text = "How long batches took is not known: the upload has no progress reports."
         yield Sentence("slowest", text, NOT_KNOWN, upload=(_PROGRESS,))

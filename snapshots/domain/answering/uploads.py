@@ -1,6 +1,13 @@
 """The first answer to an upload of an engine: the sentences about each of its jobs."""
 
-from snapshots.domain.answering import engine_log, flink, seatunnel, spark, spark_progress
+from snapshots.domain.answering import (
+    engine_log,
+    flink,
+    seatunnel,
+    spark,
+    spark_progress,
+    spark_queries,
+)
 from snapshots.domain.answering.flink_job import FlinkJob
 from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.sentences import Subject
@@ -18,13 +25,18 @@ def subjects(
 ) -> tuple[Subject, ...]:
     """Return the sentences about each job of an upload, the job with the newest checkpoint first.
 
+    Before several queries of Spark comes a subject about all of them.
+
     Args:
         reports: what the engine said of its jobs; None in uploads that an older release read.
         detail: everything about the checkpoint with a number.
         timed: the names of the snapshots for which there is a page of times.
     """
     jobs = sorted(summary.jobs, key=lambda job: _newest_at(summary.of_job(job.key)), reverse=True)
-    return tuple(_subject(summary, job, reports, detail, timed) for job in jobs)
+    own = tuple(_subject(summary, job, reports, detail, timed) for job in jobs)
+    if summary.engine == SPARK and len(jobs) > 1:
+        return (spark_queries.whole(summary, jobs, own), *own)
+    return own
 
 
 def _newest_at(points: list[Point]) -> int:

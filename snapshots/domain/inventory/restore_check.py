@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from snapshots.domain.model.as_json import json_property
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 
 RESTORABLE, NOT_RESTORABLE, NOT_KNOWN = "restorable", "not-restorable", "not-known"
 ANSWERS = (RESTORABLE, NOT_RESTORABLE, NOT_KNOWN)
@@ -296,7 +297,7 @@ def check_upload(
     return UploadCheck(
         engine=engine,
         answer=_worst(deciding),
-        headline=_summary(deciding),
+        headline=_summary(engine, deciding),
         checks=tuple(checks),
         absent=tuple(_absent(deciding)),
         unneeded=tuple(unneeded),
@@ -311,18 +312,19 @@ def _worst(checks: Sequence[RestoreCheck]) -> str:
     )
 
 
-def _summary(checks: Sequence[RestoreCheck]) -> str:
+def _summary(engine: str, checks: Sequence[RestoreCheck]) -> str:
     if not checks:
         return "Not known: the upload has no file of a checkpoint."
     if len(checks) == 1:
         return checks[0].headline
+    noun = "queries" if engine == "spark" else "checkpoints"  # of a query its last batch decides
     counts = [sum(check.answer == answer for check in checks) for answer in ANSWERS]
     if counts[0] == len(checks):
-        return f"Yes: all {len(checks):,} checkpoints are restorable."
+        return f"Yes: all {len(checks):,} {noun} are restorable."
     words = ("restorable", "not restorable", "not known")
     parts = [_counted(count, word) for count, word in zip(counts, words, strict=True) if count]
     answer = "No" if counts[1] else "Not known"
-    return f"{answer}: of {len(checks):,} checkpoints {' and '.join(parts)}."
+    return f"{answer}: of {len(checks):,} {noun} {listed(parts)}."
 
 
 def _counted(count: int, word: str) -> str:
@@ -347,4 +349,6 @@ def leaving_out(check: UploadCheck, paths: Collection[str]) -> UploadCheck:
         replace(one, decides=one.decides and one.path not in paths) for one in check.checks
     )
     deciding = [one for one in checks if one.decides]
-    return replace(check, checks=checks, answer=_worst(deciding), headline=_summary(deciding))
+    return replace(
+        check, checks=checks, answer=_worst(deciding), headline=_summary(check.engine, deciding)
+    )

@@ -19,6 +19,7 @@ from snapshots.web.tables.sending import show
 MOST_SUBJECTS = 10
 MOST_LOADS = 200
 MOST_FAILURES = 20
+_WHOSE = ("vertex", "subtask")
 WORDS = {
     sentences.WRONG: "not well",
     sentences.WATCH: "look",
@@ -54,7 +55,8 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
 def _shown(subject: Mapping[str, Any]) -> dict[str, Any]:
     """Add words, and cut the tables, saying how much is not shown."""
     items = [item | {"word": WORDS[item["level"]]} for item in subject["sentences"]]
-    loads, failures = subject["loads"], subject["failures"]
+    loads = [load for load in subject["loads"] if _tells(load)]
+    failures = _alike(subject["failures"])
     return {
         **subject,
         "sentences": items,
@@ -64,6 +66,20 @@ def _shown(subject: Mapping[str, Any]) -> dict[str, Any]:
         "failures_hidden": max(0, len(failures) - MOST_FAILURES),
         "restorable": _restorable(items),
     }
+
+
+def _tells(load: Mapping[str, Any]) -> bool:
+    """Tell whether the engine said anything of how a subtask spent its time."""
+    return any(value is not None for name, value in load.items() if name not in _WHOSE)
+
+
+def _alike(failures: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join failures with the same cause, in the order of the newest of each kind."""
+    found: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for failure in failures:
+        item = found.setdefault((failure["name"], failure["message"]), {**failure, "all": []})
+        item["all"].append(failure)
+    return list(found.values())
 
 
 def _busiest_first(load: Mapping[str, Any]) -> tuple[float, float]:

@@ -210,7 +210,7 @@ def test_without_answers_about_back_pressure_the_sentence_says_how_to_get_them()
     found = sentence({"job": job()}, "load")
     assert (found.level, found.text) == (
         NOT_KNOWN,
-        "Who was slow is not known: the upload has no answers about back pressure.",
+        "Back pressure is not known: the upload has no answers about it.",
     )
     assert found.upload == (
         f"curl -s http://HOST:8081/jobs/{JOB}/vertices/VERTEX/backpressure > "

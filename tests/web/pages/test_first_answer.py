@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 
 from snapshots.domain.simulators.samples import a_lost_token, two_banks
 from tests.damage import lose_recorded_message
@@ -118,3 +119,14 @@ def opened_at(client, recording) -> str:
     page = client.get(f"/recordings/{recording.pk}").content.decode()
     data = re.search(r'<script id="workbench-data"[^>]*>(.*?)</script>', page, re.DOTALL)
     return json.loads(data[1])["recording"]["worst"]
+
+
+@pytest.mark.spark
+def test_alike_failures_are_one_line_and_a_table_without_a_value_is_left_out(api, client):
+    package = ROOT / "tests/data/flink-rest/failed-before-first.zip"
+    found = upload(api, SimpleUploadedFile("rest.zip", package.read_bytes()))
+    (subject,) = found.get("/answer")["subjects"]
+    assert len(subject["failures"]) == 3
+    page = text_of(client.get(f"/recordings/{found.id}/answer"))
+    assert page.count("3 times the same:") == 1
+    assert "Load of the subtasks" not in page

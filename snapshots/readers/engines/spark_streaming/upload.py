@@ -131,8 +131,13 @@ def read_checkpoint(root: Path, limits: SparkLimits | None = None) -> SparkCheck
 
 
 def _read(files: Files, folders: list[str], limits: SparkLimits) -> SparkUpload:
-    inner = {folder: files.inside(folder, _below(folder, folders)) for folder in folders}
     outside = _outside(files, folders)
+    own = Files(
+        files.root,
+        {path: entry for path, entry in files.entries.items() if path not in outside.entries},
+        spent=files.spent,
+    )
+    inner = {folder: own.inside(folder, _below(folder, folders)) for folder in folders}
     # Input files are matched first, so that none of them is read as a report.
     seen = [
         file
@@ -166,19 +171,34 @@ def _below(folder: str, folders: list[str]) -> list[str]:
 
 
 def _outside(files: Files, folders: list[str]) -> Files:
+    """Return the files outside of checkpoints, and reports that people put into their folders."""
     prefixes = tuple(f"{folder}/" if folder else "" for folder in folders)
-    kept = {path: entry for path, entry in files.entries.items() if not path.startswith(prefixes)}
+    kept = {
+        path: entry
+        for path, entry in files.entries.items()
+        if not path.startswith(prefixes) or _is_report_inside(files, path, prefixes)
+    }
     return Files(files.root, kept, spent=files.spent)
+
+
+def _is_report_inside(files: Files, path: str, prefixes: tuple[str, ...]) -> bool:
+    """Tell whether a file of progress reports lies in a checkpoint, beside what Spark keeps."""
+    if not _may_hold_reports(path):
+        return False
+    prefix = max((one for one in prefixes if path.startswith(one)), key=len)
+    if path[len(prefix) :].split("/", maxsplit=1)[0] in _OWN_FOLDERS:
+        return False
+    return looks_like_progress(files, path)
+
+
+def _may_hold_reports(path: str) -> bool:
+    return path.endswith(_PROGRESS_SUFFIXES) or _EVENT_LOG.search(path) is not None
 
 
 def _reports(
     files: Files, roles: dict[str, str | None], limits: SparkLimits
 ) -> tuple[list[Progress], list[DamagedFile]]:
-    candidates = [
-        path
-        for path in files.entries
-        if roles[path] is None and (path.endswith(_PROGRESS_SUFFIXES) or _EVENT_LOG.search(path))
-    ]
+    candidates = [path for path in files.entries if roles[path] is None and _may_hold_reports(path)]
     candidates.sort(key=lambda path: (path.count("/"), path))
     reports: list[Progress] = []
     damaged: list[DamagedFile] = []

@@ -113,12 +113,20 @@ def _reported(upload: SparkUpload, job: SparkJob) -> Iterator[str]:
         for report in upload.reports
         if report.query == query and not report.idle and report.batch > min(there)
     }
-    if lacking := sorted(ran - there):
-        noun = "batch" if len(lacking) == 1 else "batches"
-        them = "it" if len(lacking) == 1 else "them"
+    newer = sorted(batch for batch in ran if batch > max(there))
+    if between := sorted(ran - there - set(newer)):
+        noun, them = ("batch", "it") if len(between) == 1 else ("batches", "them")
         yield (
-            f"Progress reports say that {noun} {spans_text(lacking)} ran, and neither log has a "
+            f"Progress reports say that {noun} {spans_text(between)} ended, and neither log has a "
             f"file of {them}."
+        )
+    if newer:
+        noun, them = ("batch", "it") if len(newer) == 1 else ("batches", "them")
+        yield (
+            f"Progress reports say that {noun} {spans_text(newer)} ended, and neither log has a "
+            f"file of {them}: the files are older than the reports. A restart from these files "
+            f"runs {'a batch of this number' if len(newer) == 1 else 'batches of these numbers'} "
+            "again."
         )
 
 
