@@ -239,7 +239,8 @@ def _metadata(answer, expected: list[dict]):
 def state_by_files(checkpoint: SparkCheckpoint, read: dict) -> dict | None:
     """Read state without Spark; None if that is not possible."""
     reading = reading_called(read["read"])
-    partitions = checkpoint.versions[read["operator"]].get(reading.store, {})
+    stores = checkpoint.versions[read["operator"]]
+    partitions = stores.get(reading.store_in(stores), {})
     rows = {}
     try:
         for partition in partitions:
