@@ -135,6 +135,15 @@ _BYTES: tuple[tuple[Callable[[bytes], bool], Foreign], ...] = (
     (_found(r"\A(#[^\n]*\n|\s)*(send N\d+ N\d+ \d+|snapshot N\d+|tick( \d+)?)\r?$"), _COS418_PART),
     (_found(r"\A\s*\{'[\w.-]+': "), _PYTHON),
     (
+        _found(r"\A[^\n{}]{0,200}\bvector\b[^\n\w]{0,3}\d+([ ,]+\d+)+\b"),
+        Foreign(
+            "a text with a vector in each line",
+            "No format known here has such lines.",
+            "Leave only the numbers of the vectors, in a file for each process with a line for "
+            "each snapshot (docs/formats/vector-clocks.md), and upload all files together.",
+        ),
+    ),
+    (
         _found(r'"kind": "SpanKind\.\w+"'),
         Foreign(
             "output of OpenTelemetry's console exporter",

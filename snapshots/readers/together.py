@@ -29,13 +29,10 @@ from snapshots.readers.logs.vector_timestamps import (
     as_lines,
     is_of_numbers,
 )
+from snapshots.readers.unknown import TEXT_LOG
 
 _CLOCKED = (ShivizReader().name, ClockLinesReader.name, VectorTimestampsReader.name)
 _EVENTS = "native events"  # lines of the native format without their header
-_TEXT = (
-    "A text log is read if a parser expression on its first line finds host, clock and event "
-    "(docs/formats/vector-clocks.md)."
-)
 _MOST_VECTORS = 100_000  # lines of a file with vector timestamps
 _MOST_NAMED = 5  # files in a sentence
 
@@ -271,7 +268,7 @@ def _refusal(
         "unknown-format",
         f"The package holds {len(names):,} files that no engine known here has written, and that "
         f"are not the logs of one recording: {quoted(other)} is {_what(folder / other, limits)}. "
-        f"{_TEXT}",
+        f"{TEXT_LOG}",
     )
 
 

@@ -19,6 +19,10 @@ from snapshots.readers.logs.vector_timestamps import is_of_numbers
 MAPPINGS = "/mappings"
 """The page on which people say what the fields of a log mean."""
 
+TEXT_LOG = (
+    "A text log is read if a parser expression on its first line finds host, clock and event "
+    "(docs/formats/vector-clocks.md)."
+)
 _HEADERS = (headers.FORMAT, cos418.FORMAT)
 
 
@@ -75,6 +79,9 @@ def _not_json(text: bytes, line: int, read_here: str) -> InputRefused:
     if defect.code == NOT_UTF8 or (text.lstrip().startswith(b'{"') and len(text) > 2):
         return InputRefused([defect])
     hint = ""
+    if text.lstrip()[:1] not in (b"{", b"[", b'"'):
+        sentence = f"This is a text of no format known here. {TEXT_LOG} {read_here}"
+        return refuse("unknown-format", sentence, line=line)
     if text.strip() in (b"{", b"[", b"[{"):
         hint = " Is it one JSON document over many lines? Each event must be on a line of its own."
     return refuse("unknown-format", f"The first line is not JSON.{hint} {read_here}", line=line)

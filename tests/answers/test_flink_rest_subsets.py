@@ -132,6 +132,19 @@ def test_an_answer_is_read_as_it_was_pasted(answers, pasted):
     assert "7, completed after 9 ms" in found["state"].text
 
 
+def test_where_a_savepoint_lies_is_said_though_nothing_else_is_in_the_answer(answers):
+    done = {"status": {"id": "COMPLETED"}, "operation": {"location": "s3://b/savepoint-a3f1c2-1"}}
+    sentence = refused(answers, {"status.json": encoded(done)})
+    assert "the savepoint is complete, and that it lies at s3://b/savepoint-a3f1c2-1." in sentence
+
+
+def test_metadata_that_ends_too_early_is_refused_with_the_likely_cause(answers, shared_data):
+    whole = next((shared_data / "flink/savepoint-canonical").rglob("savepoint-*/_metadata"))
+    sentence = refused(answers, {"savepoint-1/_metadata": whole.read_bytes()[:9000]})
+    assert "the metadata of a Flink checkpoint, cannot be read: " in sentence
+    assert sentence.endswith("Was it cut short when it was copied?")
+
+
 TASKS = {"b1" * 16: (2, 2), "c2" * 16: (2, 1)}
 
 

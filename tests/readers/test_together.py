@@ -237,6 +237,8 @@ FILES = {
     b' "kind": "SpanKind.INTERNAL", "parent_id": null\n}\n',
     "_last_checkpoint of a Delta table": b'{"version":150,"size":10}',
     "OTLP": b'{"resource": {}, "scopeSpans": []}\n',
+    "a text with a vector in each line": b"id 0 : snapshot 0 : logical 60 : vector 45 21 : money 5",
+    "a text of no format known here": b"P1 recorded 900\n",
     "The file is empty": b"",
     "a counterexample of a model checker": b'{"action": [], "state": [[1, {"x": 0}]]}',
     "EDN, as Jepsen": b"{:type :invoke, :f :read, :value nil, :process 0, :time 1}\n",

@@ -96,13 +96,13 @@ class Cursor:
         return number == 1
 
     def count(self, *, bytes_each: int = 1) -> int:
-        """Read an i32 that says how many things follow, each of at least ``bytes_each`` bytes.
+        """Read an i32 that says how many items follow, each of at least ``bytes_each`` bytes.
 
         Raises: Malformed if it is negative, or more than the bytes left can hold.
         """
         at, number = self.position, self.i32()
         if number < 0 or number * bytes_each > self.left:
-            raise Malformed(f"{number} things are announced and {self.left} bytes are left", at)
+            raise Malformed(f"{number} items are announced and {self.left} bytes are left", at)
         return number
 
     def utf(self) -> str:

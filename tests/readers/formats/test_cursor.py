@@ -17,9 +17,9 @@ def test_nothing_is_read_past_the_end_of_a_part():
 
 
 def test_a_count_is_checked_against_what_is_left():
-    with pytest.raises(Malformed, match="3 things are announced and 8 bytes are left"):
+    with pytest.raises(Malformed, match="3 items are announced and 8 bytes are left"):
         Cursor(b"\x00\x00\x00\x03" + bytes(8)).count(bytes_each=4)
-    with pytest.raises(Malformed, match="-1 things"):
+    with pytest.raises(Malformed, match="-1 items"):
         Cursor(b"\xff\xff\xff\xff").count()
     assert Cursor(b"\x00\x00\x00\x02" + bytes(8)).count(bytes_each=4) == 2
 

@@ -200,7 +200,8 @@ def _nothing_readable(
         more = f" (and {times(len(stored) - 1, 'other')} of its kind)" if len(stored) > 1 else ""
         return refuse(
             "truncated",
-            f"The file {quoted(stored[0].path)}{more} cannot be read: {stored[0].problem}",
+            f"The file {quoted(stored[0].path)}{more}, the metadata of a Flink checkpoint, cannot "
+            f"be read: {stored[0].problem}{_likely(stored[0].problem or '')}",
             field=METADATA,
         )
     if answers.errors:
@@ -211,6 +212,13 @@ def _nothing_readable(
             f"Flink's REST API answered with an error in {quoted(file)}: “{messages[0]}”. {cause}",
             line=1,
             field="errors",
+        )
+    if answers.savepoints:
+        return refuse(
+            "unknown-format",
+            f"Flink answered that the savepoint is complete, and that it lies at "
+            f"{answers.savepoints[0]}. Nothing else is in the answer: upload that folder to see "
+            "whether it is whole and what it holds.",
         )
     if answers.is_of_no_job:
         return refuse(
@@ -226,6 +234,11 @@ def _nothing_readable(
         "The upload has neither a _metadata of a Flink checkpoint nor an answer of Flink's REST "
         f"API about a job. {' '.join(reasons)}".rstrip(),
     )
+
+
+def _likely(problem: str) -> str:
+    """Return the likely cause where a file ends before what it announces."""
+    return " Was it cut short when it was copied?" if "are left" in problem else ""
 
 
 def _candidates(files: Files) -> tuple[list[str], list[str]]:

@@ -280,6 +280,14 @@ class Gathering:
     def _silent(self, per_host: np.ndarray, lines: np.ndarray) -> Exception:
         """Return the refusal of a log whose clocks count events of hosts that have none."""
         codes = np.flatnonzero(per_host == 0)
+        for line, shown in self.skipped.places:
+            if shown.lstrip().startswith("{"):
+                return refuse(
+                    "bad-clock",
+                    "A clock stands there without the name of its host before it: "
+                    f"{quoted(shown)}. Without it nobody knows whose event that is.",
+                    line=line,
+                )
         missing = [quoted(list(self._codes)[code]) for code in codes.tolist()]
         ends = np.cumsum(self._lengths)
         event = int(np.searchsorted(ends, self._entry_hosts.index(int(codes[0])), "right"))

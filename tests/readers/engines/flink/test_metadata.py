@@ -308,7 +308,7 @@ def test_the_handles_of_one_file_are_bounded(monkeypatch):
 
 def test_counts_are_checked_before_anything_is_allocated():
     data = bytes.fromhex("4960672d00000006") + bytes(8) + bytes(4)
-    with pytest.raises(Malformed, match="2147483647 things are announced and 0 bytes are left"):
+    with pytest.raises(Malformed, match="2147483647 items are announced and 0 bytes are left"):
         read_metadata(data + b"\x7f\xff\xff\xff")
 
 

@@ -530,3 +530,10 @@ def test_damaged_logs_are_read_or_refused(shared_data, tmp_path):
             refusals.append(refused.defects[0].sentence)
     assert all(sentence.endswith((".", "?")) for sentence in refusals)
     assert good > MANY // 20
+
+
+def test_a_clock_without_its_host_is_named_where_others_lack(tmp_path):
+    log = 'a\n{"alice":1}\nb\nalice {"alice":2, "bob": 1}\n'
+    with pytest.raises(InputRefused, match="without the name of its host before it") as caught:
+        read(source(tmp_path, log.encode()), Limits())
+    assert caught.value.defects[0].line == 2

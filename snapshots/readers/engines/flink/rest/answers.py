@@ -120,6 +120,7 @@ class Answers:
         unread: for each file without known answers the reason, as a sentence.
         errors: Flink's messages in error answers about none of the jobs, by file.
         is_of_no_job: whether there are answers, and none of them is about a job.
+        savepoints: where savepoints lie that were asked for and are complete.
     """
 
     jobs: dict[str, tuple[Answer, ...]]
@@ -127,6 +128,7 @@ class Answers:
     unread: dict[str, str]
     errors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     is_of_no_job: bool = False
+    savepoints: tuple[str, ...] = ()
 
 
 def read_answers(files: Iterable[tuple[str, bytes | memoryview]]) -> Answers:
@@ -353,7 +355,15 @@ def _by_job(answers: list[Answer], unread: dict[str, str]) -> Answers:
     told = _add_errors(by_job, errors, jobs_by_folder)
     unread |= {file: f"Flink answered: {messages[0]}" for file, messages in told.items()}
     jobs_answers = {job: tuple(job_answers) for job, job_answers in by_job.items()}
-    return Answers(jobs_answers, tuple(cluster), unread, told, bool(answers) and not by_job)
+    is_of_no_job = bool(answers) and not by_job
+    return Answers(jobs_answers, tuple(cluster), unread, told, is_of_no_job, _savepoints(answers))
+
+
+def _savepoints(answers: list[Answer]) -> tuple[str, ...]:
+    """Return where savepoints lie, by the answers about operations that completed."""
+    values = [mapping(answer.value) for answer in answers if answer.kind == NOT_USED]
+    found = [text(mapping(value, "operation"), "location") for value in values]
+    return tuple(filter(None, found))
 
 
 _OF_A_JOB = frozenset({CHECKPOINTS, CHECKPOINT, CHECKPOINT_CONFIG, EXCEPTIONS, SUBTASKS, OFF})
