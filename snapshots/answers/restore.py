@@ -35,7 +35,8 @@ from snapshots.domain.model.topology import Channel
 from snapshots.files import recordings
 from snapshots.models import Recording
 from snapshots.problems import Refused
-from snapshots.readers.engines.flink.splits import position_of, waiting_of
+from snapshots.readers.engines.flink.enumerators import waiting_of
+from snapshots.readers.engines.flink.splits import position_of
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 
 MOST_POSITIONS = 100  # entries of a source's state in a plan
@@ -244,12 +245,11 @@ class Question:
         rows = list(self._rows(number, operator, _READER))
         positions = [position_of(row) for row in rows if row is not None]
         known = [item for item in positions if item is not None]
-        if len(known) < len(rows):
-            return SourceSplits()
         waiting = self._waiting(number, operator)
         return SourceSplits(
             tuple(sorted([*known, *(waiting or ())], key=_by_split)),
             None if waiting is None else len(waiting),
+            len(rows) - len(known),
         )
 
     def _waiting(self, number: int, operator: OperatorInventory) -> tuple[Position, ...] | None:

@@ -39,10 +39,12 @@ class SourceSplits:
         splits: where each split goes on; empty if none has a form that is known.
         waiting: how many of them the coordinator keeps, because no reader has them yet. None if
             that is not known.
+        unknown: how many further splits have a form that is not known.
     """
 
     splits: tuple[Position, ...] = ()
     waiting: int | None = None
+    unknown: int = 0
 
 
 @final

@@ -51,6 +51,7 @@ class SourceAgain:
         splits: where each split goes on, as far as the form of its position is known.
         waiting: how many of these splits the coordinator keeps, because no reader has them yet.
             None if that is not known.
+        unknown: how many further splits have a form that is not known.
     """
 
     operator: str
@@ -61,6 +62,7 @@ class SourceAgain:
     rule: str
     splits: tuple[Position, ...] = ()
     waiting: int | None = None
+    unknown: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ def sources_of(
         if reason is not None and (states or coordinated) and not operator.finished:
             own = positions.get(operator.id, _NO_SPLITS)
             source = SourceAgain(operator.id, operator.name, states, reason, coordinated, _AGAIN)
-            sources.append(replace(source, splits=own.splits, waiting=own.waiting))
+            sources.append(
+                replace(source, splits=own.splits, waiting=own.waiting, unknown=own.unknown)
+            )
     return tuple(sources)
 
 

@@ -99,7 +99,9 @@ def read_by_sources(
 
 def _step(source: SourceAgain, newest: Mapping[str, SourceSplits]) -> int | None:
     later = newest.get(source.operator)
-    return None if later is None else distance(source.splits, later.splits)
+    if later is None or source.unknown or later.unknown:
+        return None
+    return distance(source.splits, later.splits)
 
 
 def newest_of(whole: str) -> ReadAgain:

@@ -15,6 +15,7 @@ from snapshots.domain.inventory.restore_answer import NO, NOT_KNOWN, YES
 from snapshots.domain.inventory.restore_plan import SPARK
 from snapshots.domain.inventory.spark_plan import fixed_partitions
 from snapshots.domain.inventory.upgrade.upgrade import has_state
+from snapshots.domain.model.defects import times
 from snapshots.problems import Refused
 from snapshots.store.inventory.reading import as_checkpoint
 from snapshots.web.pages.rendering import page
@@ -110,7 +111,7 @@ def _variant(item: dict[str, Any], asked: str) -> dict[str, Any]:
 def _source(item: dict[str, Any]) -> dict[str, Any]:
     """Return a source with the first positions of its splits, or else of its states, as text."""
     if item["splits"]:
-        sentences = [split["sentence"] for split in item["splits"]]
+        sentences = [*_unknown(item), *(split["sentence"] for split in item["splits"])]
         state = next(iter(item["states"]), "offsets")
         rows = [_first("offset log" if not item["states"] else state, sentences, len(sentences))]
     else:
@@ -123,6 +124,13 @@ def _source(item: dict[str, Any]) -> dict[str, Any]:
             for state in item["positions"]
         ]
     return item | {"positions": rows}
+
+
+def _unknown(item: dict[str, Any]) -> list[str]:
+    """Return what is said of the splits beside these whose form is not known."""
+    count = item["unknown"]
+    has = "has" if count == 1 else "have"
+    return [f"{times(count, 'split')} {has} a form that is not known here."] if count else []
 
 
 def _first(state: str, texts: list[str], total: int) -> dict[str, Any]:

@@ -459,10 +459,10 @@ POSITIONS = Table(
         value("position"),
     ),
     left_out=lambda context: sum(
-        state["total"] - len(state["items"])
+        source["unknown"]
+        if source["splits"]
+        else sum(state["total"] - len(state["items"]) for state in source["positions"])
         for source in context["whole_plan"]["read_again"]
-        if not source["splits"]
-        for state in source["positions"]
     ),
 )
 OF_PLAN = (VARIANTS, PLANNED_SUBTASKS, RECEIVERS, POSITIONS)

@@ -1,5 +1,7 @@
 """What a restore reads again is counted where positions tell, and else is not known."""
 
+from dataclasses import replace
+
 import pytest
 
 from snapshots.domain.inventory.batches import PlannedSource
@@ -144,3 +146,11 @@ def test_a_batch_in_flight_runs_again_unless_its_files_are_removed():
     assert run_again(a_batch(3), [committed]).sentence.endswith("removed first.")
     doubtful = a_batch(4, a_range(rows=1), status="unknown")
     assert run_again(a_batch(3), [doubtful, planned]).sentence.endswith("removed first.")
+
+
+def test_a_source_with_splits_of_an_unknown_form_is_not_counted():
+    own = [a_source("a", at("1", 5))]
+    newest = {"a": SourceSplits((at("1", 8),), unknown=1)}
+    assert read_by_sources(own, newest, "checkpoint 9").records is None
+    own = [replace(own[0], unknown=1)]
+    assert read_by_sources(own, {"a": SourceSplits((at("1", 8),))}, "x").records is None

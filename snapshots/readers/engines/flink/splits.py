@@ -3,17 +3,16 @@
 A reader keeps one ``byte[]`` a split: the version of the split's serializer, a length, and the
 split. Nothing names the serializer, so a form counts only if it fits to the last byte. Source:
 Flink, SourceOperator, SimpleVersionedSerialization, NumberSequenceSource, FileSourceSplitSerializer
-and Path; Flink's connector for Kafka, KafkaPartitionSplitSerializer.
+and Path; HybridSourceSplitSerializer; Flink's connector for Kafka, KafkaPartitionSplitSerializer.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from snapshots.domain.inventory.positions import NUMBERS, OFFSETS, Position
 from snapshots.readers.engines.flink.types.values import string
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
-_COORDINATORS = {(1, 1)}  # versions of the coordinator and of the enumerator's serializer
-_SMALLEST_SPLIT = 18  # bytes
 _NO_STOP = -(2**63)
 _MARKS = {-1: "the latest", -2: "the earliest", -3: "the last committed"}
 _NUMBERS = "The bytes have the form of a split of Flink's NumberSequenceSource."
@@ -30,8 +29,13 @@ def position_of(data: bytes) -> Position | None:
             return None
     except Malformed:
         return None
+    return position_in(version, memoryview(data)[8:])
+
+
+def position_in(version: int, split: memoryview) -> Position | None:
+    """Return the position in a split that a serializer of some version wrote; None as above."""
     for form in _FORMS.get(version, ()):
-        fresh = Cursor(memoryview(data)[8:])
+        fresh = Cursor(split)
         try:
             position = form(fresh)
         except Malformed:
@@ -41,25 +45,7 @@ def position_of(data: bytes) -> Position | None:
     return None
 
 
-def waiting_of(data: bytes) -> tuple[Position, ...] | None:
-    """Return the splits that the coordinator of a NumberSequenceSource has not given out.
-
-    It is None if the bytes have not that form. Source: Flink, SourceCoordinator, which writes its
-    own version, that of the enumerator's serializer, and a length.
-    """
-    cursor = Cursor(memoryview(data))
-    try:
-        versions = cursor.i32(), cursor.i32()
-        if versions not in _COORDINATORS or cursor.i32() != cursor.left:
-            return None
-        splits = [_numbers(cursor) for _ in range(cursor.count(bytes_each=_SMALLEST_SPLIT))]
-    except Malformed:
-        return None
-    known = tuple(split for split in splits if split is not None)
-    return known if len(known) == len(splits) and not cursor.left else None
-
-
-def _numbers(cursor: Cursor) -> Position | None:
+def numbers(cursor: Cursor) -> Position | None:
     split, begin, end = cursor.utf(), cursor.i64(), cursor.i64()
     if not split.isdecimal() or begin > end + 1:
         return None
@@ -155,7 +141,28 @@ def _file_of_new(cursor: Cursor) -> Position | None:
     return _file(cursor, has_times=True)
 
 
+def _hybrid(cursor: Cursor) -> Position | None:
+    """Read a split of the source that a HybridSource reads now; the first one has the number 0."""
+    source, _split = cursor.i32(), cursor.utf()
+    version, length = cursor.i32(), cursor.count()
+    if source < 0 or version < 0:
+        return None
+    position = position_in(version, memoryview(cursor.take(length)))
+    if position is None:
+        return None
+    return replace(
+        position,
+        sentence=f"{position.sentence} {of_source(source)}",
+        inferred=f"{position.inferred} It lies in a split of a HybridSource.",
+    )
+
+
+def of_source(number: int) -> str:
+    """Return a sentence about the source that a HybridSource reads, the first one being 0."""
+    return f"It is of source {number + 1} of the hybrid source."
+
+
 _FORMS: dict[int, tuple[Callable[[Cursor], Position | None], ...]] = {
-    0: (_kafka,),
-    1: (_numbers, _file_of_new, _file_of_old),
+    0: (_kafka, _hybrid),
+    1: (numbers, _file_of_new, _file_of_old),
 }

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from snapshots.readers.engines.flink.splits import position_of, waiting_of
+from snapshots.readers.engines.flink.enumerators import waiting_of
+from snapshots.readers.engines.flink.splits import position_of
 
 NO_STOP = -(2**63)
 

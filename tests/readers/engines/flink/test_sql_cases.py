@@ -217,3 +217,18 @@ def test_the_documents_tell_of_every_case_and_no_more_than_is_decoded():
     for case, (states, entries, decoded) in told.items():
         assert (states, entries) == (now[case].states, now[case].entries), case
         assert decoded <= now[case].decoded, case
+
+
+def test_a_view_of_an_aggregate_is_null_in_its_accumulator(tmp_path):
+    """Its content lies in a state of its own; the accumulator has one byte for it."""
+    queries = DATA.parent / "flink-sql-queries" / "aggregates.zip"
+    with zipfile.ZipFile(queries) as package:
+        package.extractall(tmp_path)
+    views = [
+        field["map"]
+        for entry in FlinkReader().read(tmp_path).entries()
+        if entry.state == "accState"
+        for field in entry.value["fields"]
+        if isinstance(field, dict) and "mapSize" in field
+    ]
+    assert views == [None] * 3

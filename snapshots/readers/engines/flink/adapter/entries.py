@@ -14,7 +14,7 @@ import orjson
 
 from snapshots.domain.inventory.entries import NotRead, StateEntry
 from snapshots.domain.inventory.model import BROADCAST, COORDINATOR, LISTED, RAW, UNION, UNNAMED
-from snapshots.readers.engines.flink import checkpoint_state
+from snapshots.readers.engines.flink import checkpoint_state, enumerators
 from snapshots.readers.engines.flink.files import Missing
 from snapshots.readers.engines.flink.handles import Stream
 from snapshots.readers.engines.flink.keyed.entries import MOST_SENTENCES, TIMERS, Entry, Limits
@@ -22,6 +22,8 @@ from snapshots.readers.engines.flink.keyed.keyed_meta import StateType
 from snapshots.readers.engines.flink.keyed.keyed_state import KeyedState
 from snapshots.readers.engines.flink.metadata import Operator
 from snapshots.readers.engines.flink.python_values import NOTE, is_python, python_value
+from snapshots.readers.engines.flink.sink_values import sink_value
+from snapshots.readers.engines.flink.splits import position_of
 from snapshots.readers.engines.flink.sql.query import Query
 from snapshots.readers.engines.flink.types.spelling import spelt
 from snapshots.readers.engines.flink.types.values import Serializer
@@ -29,6 +31,7 @@ from snapshots.readers.engines.flink.upload import FlinkUpload, StoredCheckpoint
 from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 COORDINATOR_STATE = "coordinator"
+READER = "SourceReaderState"
 RAW_TIMERS = "Flink keeps the timers of this operator in raw keyed state."
 _OF_ONE_ENCODING = frozenset({"VALUE", "REDUCING", "AGGREGATING", TIMERS})
 _MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}
@@ -248,11 +251,13 @@ class _Entries:
                 seen.note(f"{unread.size:,} bytes of operator state: {unread.reason}")
 
     def _value(self, state: str, value: object) -> object:
-        """Return a value as it is shown; that of a Python worker by the form of its bytes."""
-        if not is_python(state) or isinstance(value, Opaque):
+        """Return a value as it is shown; bytes of Python, sources and sinks by their form."""
+        if isinstance(value, Opaque):
             return _shown(value)
-        self._seen.note(NOTE)
-        return _shown(python_value(value))
+        if is_python(state):
+            self._seen.note(NOTE)
+            return _shown(python_value(value))
+        return _shown(_of_connector(state, value))
 
     def coordinator(self, stream: Stream, folder: str) -> StateEntry:
         seen = self._seen.state(COORDINATOR_STATE, "coordinator")
@@ -265,17 +270,30 @@ class _Entries:
             reason = _lacking(data)
         else:
             head, digest = bytes(data[:SHOWN_BYTES]), _hash(bytes(data))
+        known = None if isinstance(data, Missing) else enumerators.shown(bytes(data))
         return StateEntry(
             self._number,
             self._operator.id,
             COORDINATOR,
             COORDINATOR_STATE,
             0,
-            NotRead(stream.size, head, reason),
+            known or NotRead(stream.size, head, reason),
             stream.size,
             identity=b"coordinator",
             digest=digest,
         )
+
+
+def _of_connector(state: str, value: object) -> object:
+    """Return what a source's reader or a sink keeps; the value itself if its form is not known."""
+    text = value.get("hex") if isinstance(value, dict) else None
+    if not isinstance(text, str):
+        return value
+    data = bytes.fromhex(text)
+    if state == READER:
+        position = position_of(data)
+        return value if position is None else {"position": position.sentence, "hex": text}
+    return sink_value(state, data) or value
 
 
 def _lacking(missing: Missing) -> str:

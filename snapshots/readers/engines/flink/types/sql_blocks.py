@@ -214,6 +214,11 @@ def _far_bytes(block: Block, place: int, column: Column) -> object:
     return {"unread": column.type, "hex": block.far(place).data.hex()}
 
 
+def _raw(block: Block, place: int, column: Column) -> object:
+    """Read a RAW value: None for a view of an aggregate, whose content is in its own state."""
+    return None if column.inner else _far_bytes(block, place, column)
+
+
 _READ: dict[str, Callable[[Block, int, Column], object]] = {
     "BooleanType": _boolean,
     "TinyIntType": _number("b"),
@@ -241,7 +246,7 @@ _READ: dict[str, Callable[[Block, int, Column], object]] = {
     "RowType": _row,
     "StructuredType": _row,
     "VariantType": _variant,
-    "RawType": _far_bytes,
+    "RawType": _raw,
     "TypeInformationRawType": _far_bytes,
     "BitmapType": _far_bytes,
 }

@@ -16,6 +16,7 @@ from snapshots.readers.formats.java import stream as java_stream
 _MOST_COLUMNS = 100_000
 _MOST_NESTED = 40
 _NAMED = {"RowType": "fields", "StructuredType": "attributes"}
+_OF_NOTHING = ".NullSerializer"  # of a view whose content is in a state of its own
 _INNER = ("elementType", "keyType", "valueType", "sourceType")
 _PARTS = {"ArrayType": 1, "MultisetType": 1, "DistinctType": 1, "MapType": 2}
 _MOST_DIGITS = 100  # more than any type of SQL can have
@@ -48,6 +49,8 @@ def _column_of(value: object, depth: int) -> Column | None:
     names, inner = _inner(name, fields)
     columns = [_column_of(part, depth + 1) for part in inner]
     whole_inner = tuple(column for column in columns if column is not None)
+    if name == "RawType" and _class_of(fields.get("serializer")).endswith(_OF_NOTHING):
+        return Column(name, nullable=None, inner=(Column("NullType"),))
     if len(whole_inner) < len(columns) or len(columns) != _PARTS.get(name, len(columns)):
         name, whole_inner, names = f"{name} of unknown types", (), ()
     return Column(
@@ -65,14 +68,14 @@ def _inner(name: str, fields: dict[str, Any]) -> tuple[tuple[str, ...], list[obj
     """Return the names of the fields in a logical type, and the types in it."""
     if name in _NAMED:
         own = [part["fields"] for part in _listed(fields.get(_NAMED[name]))]
-        return tuple(str(part.get("name"))[:200] for part in own), [
-            part.get("type") for part in own
-        ]
-    return (), [
-        fields[key]
-        for key in ("elementType", "keyType", "valueType", "sourceType")
-        if key in fields
-    ]
+        names = tuple(str(part.get("name"))[:200] for part in own)
+        return names, [part.get("type") for part in own]
+    return (), [fields[key] for key in _INNER if key in fields]
+
+
+def _class_of(value: object) -> str:
+    name = value.get("class") if isinstance(value, dict) else None
+    return name if isinstance(name, str) else ""
 
 
 def _listed(value: object) -> list[dict[str, Any]]:
