@@ -95,3 +95,17 @@ def test_a_query_whose_folder_of_state_is_absent_cannot_go_on(shared_data, tmp_p
     upload, inventory = read(files, "again")
     require_agreement(upload, inventory)
     assert plan(upload, inventory, 0)["answer"] == "not-known"
+
+
+def test_two_savepoints_with_one_number_are_both_named(shared_data, tmp_path, read):
+    for case in ("savepoint-canonical", "savepoint-native"):
+        (savepoint,) = (shared_data / "flink" / case / "files").glob("savepoint-*")
+        shutil.copytree(savepoint, tmp_path / "files" / savepoint.name)
+    _, inventory = read(tmp_path / "files")
+    (subject,) = of_inventory(inventory).subjects
+    (text,) = [item.text for item in subject.sentences if item.code == "restorable"]
+    assert text == (
+        "The savepoint in savepoint-71d07d-afb3d0199bff and the savepoint in savepoint-d2d1e2-"
+        "22144505517e have all their files in the upload. Both have number 2, so that nothing "
+        "tells which is the newest, or whether they are of one job."
+    )

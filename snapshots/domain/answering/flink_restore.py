@@ -95,7 +95,7 @@ def restorable(job: FlinkJob) -> Sentence:
         return _remains(job)
     if report is not None and is_none:
         return _without_completed(job, report)
-    found = restore_points.restorable(job.points, job.detail)
+    found = restore_points.restorable(job.points, job.detail, is_one_job=bool(job.key))
     if report is None or has_folders:
         return found
     return _only_reported(job, report, found)

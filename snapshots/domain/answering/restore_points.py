@@ -27,8 +27,11 @@ from snapshots.domain.model.listing import listed
 MOST_TRIED = 100  # checkpoints whose details are read
 
 
-def restorable(points: Sequence[Point], detail: Detail) -> Sentence:
-    """Name the newest checkpoint whose files are all in the upload, and what newer ones lack."""
+def restorable(points: Sequence[Point], detail: Detail, *, is_one_job: bool) -> Sentence:
+    """Name the newest checkpoint whose files are all in the upload, and what newer ones lack.
+
+    ``is_one_job``: whether the points are known to be of one job.
+    """
     completed = [point for point in points if point.item.status == COMPLETED]
     if not completed:
         return Sentence(
@@ -37,7 +40,8 @@ def restorable(points: Sequence[Point], detail: Detail) -> Sentence:
     passed: list[Point] = []
     for point in completed[: -MOST_TRIED - 1 : -1]:
         if not any(_lacks(point, detail)):
-            return _restorable(point, passed, detail)
+            alike = [] if is_one_job else _whole_with_number_of(point, completed, detail)
+            return _alike(alike) if alike else _restorable(point, passed, detail)
         passed.append(point)
     first = passed[0]
     reasons = " ".join(_lacks(first, detail))
@@ -47,6 +51,13 @@ def restorable(points: Sequence[Point], detail: Detail) -> Sentence:
         NOT_KNOWN,
         (to_checkpoint(first),),
     )
+
+
+def _whole_with_number_of(point: Point, points: Sequence[Point], detail: Detail) -> list[Point]:
+    """Return all whole points that have a point's number; none if it is the only one."""
+    same = [other for other in points if other.item.id == point.item.id]
+    whole = [other for other in same if other is point or not any(_lacks(other, detail))]
+    return whole if len(whole) > 1 else []
 
 
 def _restorable(point: Point, passed: list[Point], detail: Detail) -> Sentence:
@@ -67,6 +78,18 @@ def _restorable(point: Point, passed: list[Point], detail: Detail) -> Sentence:
     level = WATCH if any(newer.item.path is not None for newer in passed) else WELL
     evidence = (to_checkpoint(point), *map(to_checkpoint, passed[:1]))
     return Sentence("restorable", text, level, evidence)
+
+
+def _alike(points: list[Point]) -> Sentence:
+    """Name points with one number: nothing tells which is the newest, or whether of one job."""
+    folders = [f"the {one.item.kind} in {one.item.path or 'the root'}" for one in points]
+    both = "Both" if len(points) == 2 else "All"
+    text = (
+        f"{begun(listed(folders, MOST_NAMED))} have all their files in the upload. {both} have "
+        f"number {points[0].item.id}, so that nothing tells which is the newest, or whether they "
+        "are of one job."
+    )
+    return Sentence("restorable", text, WELL, tuple(map(to_checkpoint, points[:MOST_NAMED])))
 
 
 def _lacks(point: Point, detail: Detail) -> Iterator[str]:
