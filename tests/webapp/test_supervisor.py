@@ -49,13 +49,28 @@ def test_processes_do_not_outlive_a_launcher_and_keepers_that_are_killed(launche
     assert most_workers_until_it_says(second, r"begun \d+") == 1
 
 
-def test_a_start_names_what_a_killed_launcher_left(launched_with, tmp_path, monkeypatch):
+def killed(launched_with) -> LaunchedWith:
+    """Return a launcher that was killed, and that left a process in a session of its own."""
     first = launched_with("worker: setsid sleep 1002 & echo begun $$; wait\n")
     first.wait_to_say(r"begun \d+")
     first.process.kill()
     first.process.wait()
+    return first
+
+
+def test_a_start_ends_what_a_killed_launcher_left(launched_with, tmp_path, monkeypatch):
+    first = killed(launched_with)
+    monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 1)
+    launch.lock_folder(tmp_path / "var").close()
+    assert first.left() == []
+
+
+def test_a_start_names_what_it_may_not_end(launched_with, tmp_path, monkeypatch):
+    killed(launched_with)
     monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 0)
-    with pytest.raises(launch.CannotStart, match=r"have not ended within .*\(pid \d+: "):
+    monkeypatch.setattr(folder_lock, "DYING_SECONDS", 0.5)
+    monkeypatch.setattr(os, "kill", lambda pid, number: None)
+    with pytest.raises(launch.CannotStart, match=r"these processes go on \(pid \d+: "):
         launch.lock_folder(tmp_path / "var")
 
 

@@ -7,14 +7,16 @@ the last of them has ended. Java closes inherited files; it is recognised by its
 import fcntl
 import json
 import os
+import signal
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from webapp.operating import processes
 
 VARIABLE = "CUTLINE_FOLDER"  # in the environment of every process of the stack
-WAIT_SECONDS = 20  # for processes of a killed launcher; they end within about 7 s
+WAIT_SECONDS = 10  # for processes of a killed launcher; most end within about 7 s
 DYING_SECONDS = 3.0  # a launcher that was just killed may still be listed as running
 POLL_SECONDS = 0.1
 
@@ -26,7 +28,7 @@ class FolderInUse(Exception):
 def lock(folder: Path, **facts: Any) -> TextIO:
     """Return the open file whose lock shows that this folder is in use.
 
-    The processes of a killed launcher get WAIT_SECONDS to end.
+    The processes of a killed launcher get WAIT_SECONDS to end, and are killed then.
 
     Args:
         facts: what other commands may read about this stack, see ``running``.
@@ -36,13 +38,9 @@ def lock(folder: Path, **facts: Any) -> TextIO:
     path = folder / "lock"
     path.touch(mode=0o600)
     file = path.open("a+")
-    began = time.monotonic()
-    while not _take(file, folder):
-        limit = DYING_SECONDS if running(folder) else WAIT_SECONDS
-        if time.monotonic() - began > limit:
-            file.close()
-            raise FolderInUse(_sentence(folder))
-        time.sleep(POLL_SECONDS)
+    if not _wait(file, folder) and (running(folder) or not _end_what_is_left(file, folder)):
+        file.close()
+        raise FolderInUse(_sentence(folder))
     _write(file, facts)
     os.set_inheritable(file.fileno(), True)
     return file
@@ -63,6 +61,28 @@ def holders(folder: Path) -> list[processes.RunningProcess]:
     pids = set(processes.holders_of_file(folder / "lock"))
     pids |= set(processes.holders_of_variable(VARIABLE, str(folder)))
     return [processes.describe(pid) for pid in sorted(pids - {os.getpid()})]
+
+
+def _wait(file: TextIO, folder: Path) -> bool:
+    """Return whether the lock was taken, before a launcher or what it left has had its time."""
+    began = time.monotonic()
+    while not _take(file, folder):
+        limit = DYING_SECONDS if running(folder) else WAIT_SECONDS
+        if time.monotonic() - began > limit:
+            return False
+        time.sleep(POLL_SECONDS)
+    return True
+
+
+def _end_what_is_left(file: TextIO, folder: Path) -> bool:
+    """Kill what a launcher that has ended left, such as Java; return whether the lock was taken."""
+    for pid in processes.holders_of_variable(VARIABLE, str(folder)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + DYING_SECONDS
+    while not (is_taken := _take(file, folder)) and time.monotonic() < deadline:
+        time.sleep(POLL_SECONDS)
+    return is_taken
 
 
 def _take(file: TextIO, folder: Path) -> bool:
@@ -91,5 +111,5 @@ def _sentence(folder: Path) -> str:
     names = "; ".join(map(str, holders(folder))) or "it belongs to another user or machine"
     return (
         f"Another Cutline runs with the data in {folder}: its launcher has ended, and these "
-        f"processes have not ended within {WAIT_SECONDS} s ({names}). End them, then start again."
+        f"processes go on ({names}). End them, then start again."
     )
