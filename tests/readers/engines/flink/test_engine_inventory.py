@@ -7,7 +7,6 @@ from hashlib import sha256
 import pytest
 
 from snapshots.domain.assembling.assembly import assemble
-from snapshots.domain.inventory.entries import NotRead
 from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, WHOLE
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.derived import NO_FILES, WHY_EMPTY, WHY_UNKNOWN, why_empty, why_unknown
@@ -167,7 +166,7 @@ def test_a_failed_checkpoint_is_listed_without_files(shared_data):
     assert found[4].completed_at - found[4].triggered_at == 694
 
 
-def test_absent_files_are_missing_and_private_state_is_not_read(shared_data, tmp_path):
+def test_absent_files_are_missing_and_what_is_there_is_read(shared_data, tmp_path):
     case = given.folder_of(shared_data, "forst-async-state") / "files"
     (last,) = case.glob("*/chk-2")
     shutil.copytree(last, tmp_path / "chk-2")
@@ -180,8 +179,7 @@ def test_absent_files_are_missing_and_private_state_is_not_read(shared_data, tmp
     assert not any(state.complete for state in count.states)
     assert any("No file of that name" in note for note in count.notes)
     coordinators = [one for one in entries if one.subtask == -1]
-    assert coordinators
-    assert all(isinstance(one.value, NotRead) for one in coordinators)
+    assert [one.value["waiting"] for one in coordinators] == [[]] * len(coordinators) != []
 
 
 def test_keys_are_found_again_in_another_layout_and_parallelism(shared_data):
