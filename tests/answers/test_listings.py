@@ -243,7 +243,7 @@ def test_a_listing_never_contradicts_the_folder_itself(case, spark, tmp_path):
     [
         ("offsets/11", "offsets/11: It is absent, so that nothing tells"),
         ("offsets/10", "offsets/10: It is absent, and Spark reads it"),
-        ("metadata", "metadata: It is absent. Spark 4 does not start"),
+        ("metadata", "metadata: It is absent. Spark 4.3 does not start"),
     ],
 )
 def test_a_file_that_a_restart_needs_and_no_listing_names_is_missing(gone, said, spark, answers):

@@ -202,7 +202,13 @@ def _fuller(first: RestCheckpoint, second: RestCheckpoint) -> RestCheckpoint:
     if _progress(first) < _progress(second):
         first, second = second, first
     places = tuple(dict.fromkeys((*first.places, *second.places)))
-    return replace(first, vertices=first.vertices or second.vertices, places=places)
+    return replace(
+        first,
+        vertices=first.vertices or second.vertices,
+        path=first.path or second.path,
+        failure=first.failure or second.failure,
+        places=places,
+    )
 
 
 def _progress(checkpoint: RestCheckpoint) -> tuple[bool, int]:

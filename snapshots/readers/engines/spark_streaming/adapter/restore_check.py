@@ -38,7 +38,9 @@ from snapshots.readers.engines.spark_streaming.timeline import Batch, positions_
 
 QUERY, OFFSETS, COMMITS = "query id", "offset log", "commit log"
 SOURCE = "source log"
-NO_QUERY = "It is absent. Spark 4 does not start without it; older versions make a new query of it."
+NO_QUERY = (
+    "It is absent. Spark 4.3 does not start without it; versions up to 4.1 make a new query of it."
+)
 NO_OFFSETS = "It is absent, so that nothing tells how far the sources were read."
 NO_OFFSETS_BEFORE = "It is absent, and Spark reads it to know where the batch begins."
 IN_A_GAP = (

@@ -19,6 +19,8 @@ KAFKA = "kafka"
 LONG = "rate-or-memory"
 UNKNOWN = "unknown"
 
+_PLANNED, _WATERMARK = "batchTimestampMs", "batchWatermarkMs"
+
 
 @dataclass(frozen=True)
 class PlannedBatch:
@@ -30,7 +32,7 @@ class PlannedBatch:
     Attributes:
         offsets: the offset of each source, in the order of the file; None for a source without one
             yet.
-        planned_at_ms: epoch ms; None in continuous mode.
+        planned_at_ms: epoch ms; None in continuous mode, and where the file does not say.
         watermark_ms: epoch ms; None in continuous mode.
         settings: the settings that are fixed for the checkpoint.
     """
@@ -43,7 +45,7 @@ class PlannedBatch:
 
     @property
     def continuous(self) -> bool:
-        return self.planned_at_ms is None
+        return self.planned_at_ms is None and self.watermark_ms is None
 
 
 def read_offsets(files: Files, path: str, limits: SparkLimits) -> PlannedBatch:
@@ -55,8 +57,9 @@ def read_offsets(files: Files, path: str, limits: SparkLimits) -> PlannedBatch:
         return PlannedBatch(log.version, _offsets(log, limits), None, None, {})
     metadata = log.object(2, limits)
     try:
-        planned_at = whole(metadata, "batchTimestampMs")
-        watermark = whole(metadata, "batchWatermarkMs")
+        # Spark takes a plan without these, too, and a watermark of 0 with it.
+        planned_at = whole(metadata, _PLANNED) if _PLANNED in metadata else None
+        watermark = whole(metadata, _WATERMARK) if _WATERMARK in metadata else 0
         settings = _settings(metadata)
     except NotReadable as error:
         raise DamagedFile(path, str(error), 2) from error
