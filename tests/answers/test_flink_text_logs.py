@@ -86,7 +86,8 @@ def test_a_real_log_tells_what_failed_why_and_from_where_the_job_went_on(answers
     (said,) = answers({"flink.log": real()})
     assert said["state"].level == WRONG  # the last checkpoint failed
     assert "the job had finished at the end of the log" in said["state"].text
-    assert "7 of 18 checkpoints failed" in said["state"].text
+    assert "the log has 7 failed among its 18 checkpoints" in said["state"].text
+    assert "the log has 1 failure of the job" in said["state"].text
     assert "“order 120 has no price” (IllegalStateException)" in said["restarts"].text
     assert "price -> Sink: out[1] (flink.log:" in said["restarts"].text
     assert "It went on from checkpoint 6 (2026-11-28 19:27:30" in said["restarts"].text
@@ -119,7 +120,7 @@ def test_rotated_and_packed_logs_are_read_in_their_order(answers):
     first, last = ("\n".join(part).encode() for part in (lines[:2], lines[2:]))
     (said,) = answers({"jm.log": last, "jm.log.1.gz": gzip.compress(first)})
     assert said["state"].level == WRONG
-    assert "the last checkpoint that ended, 12, failed" in said["state"].text
+    assert "the last checkpoint that ended in the log, 12, failed" in said["state"].text
 
 
 def test_dumps_in_a_log_tell_who_acknowledged(tmp_path):
@@ -154,6 +155,106 @@ def test_a_failure_that_two_logs_tell_is_one(tmp_path):
     (failure,) = report.failures
     assert (failure.task, failure.message) == ("price[1]", "no price")
     assert failure.place == "jobmanager.log:2"
+
+
+GRAPHS = ("69fb6d5e408613b0cdb304abf873bf0a", "77fb6d5e408613b0cdb304abf873bf0a")
+VERTEX = "b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1b1"
+
+
+def failing(task: str, graph: str, number: int = 0) -> str:
+    attempt = f"{graph}_{VERTEX}_{number}_0"
+    return f"{task} (1/2) ({attempt}) switched from RUNNING to FAILED on tm @ host."
+
+
+def switched(job: str, old: str, new: str, name: str = "orders") -> str:
+    return f"Job {name} ({job}) switched from state {old} to {new}."
+
+
+@pytest.mark.parametrize("is_interleaved", [False, True])
+def test_a_failure_is_of_the_job_that_breaks_next(is_interleaved, tmp_path):
+    other = JOB.replace("a3", "b4")
+    lines = [
+        switched(JOB, "CREATED", "RUNNING"), switched(other, "CREATED", "RUNNING", "bills"),
+        failing("price", GRAPHS[0]), switched(JOB, "RUNNING", "RESTARTING"),
+        failing("sum", GRAPHS[1]), switched(other, "RUNNING", "FAILING", "bills"),
+        switched(other, "FAILING", "FAILED", "bills"),
+    ]  # fmt: skip
+    if is_interleaved:
+        lines[3], lines[4] = lines[4], lines[3]
+    log = "\n".join(plain("17:04:20,001", line) for line in lines)
+    upload = reports(tmp_path, {"a.log": log.encode()})
+    tasks = {each.key: [one.task for one in each.failures] for each in upload.job_reports()}
+    assert tasks == {JOB: ["price[0]"], other: ["sum[0]"]}
+
+
+def test_a_failure_in_the_log_of_a_task_manager_finds_its_job_in_another_log(tmp_path):
+    other = JOB.replace("a3", "b4")
+    of_task = [failing("sum", GRAPHS[1], 1)]
+    of_job = [
+        switched(other, "CREATED", "RUNNING", "bills"), failing("sum", GRAPHS[1]),
+        switched(other, "RUNNING", "RESTARTING", "bills"), switched(JOB, "CREATED", "RUNNING"),
+    ]  # fmt: skip
+    files = {
+        name: "\n".join(plain("17:04:20,001", line) for line in lines).encode()
+        for name, lines in (("z-taskmanager.log", of_task), ("jobmanager.log", of_job))
+    }
+    upload = reports(tmp_path, files)
+    counts = {each.key: len(each.failures) for each in upload.job_reports()}
+    assert counts == {JOB: 0, other: 2}
+
+
+@pytest.mark.parametrize("has_restore", [True, False])
+def test_a_job_that_starts_from_a_savepoint_was_restored_once(has_restore, answers):
+    path = "file:/savepoints/savepoint-a3f1c2-8a5f8e0b9c6a"
+    lines = [
+        f"Starting job {JOB} from savepoint {path} ()",
+        f"Reset the checkpoint ID of job {JOB} to 9.",
+        f"Restoring job {JOB} from Savepoint 8 @ 0 for {JOB} located at {path}.",
+    ][: 3 if has_restore else 2]
+    log = "\n".join(plain("17:04:20,001", line) for line in (MESSAGES[0], *lines))
+    (said,) = answers({"a.log": log.encode()})
+    text = said["restarts"].text
+    assert "It was restored from savepoint 8" in text
+    assert path in text
+    assert "the log has 2 restores" not in text
+
+
+def test_a_retained_checkpoint_from_which_a_job_starts_is_no_savepoint(answers):
+    path = f"file:///checkpoints/{JOB}/chk-8"
+    log = plain("17:04:20,001", f"Starting job {JOB} from savepoint {path} ()")
+    (said,) = answers({"a.log": log.encode()})
+    assert "It was restored from checkpoint 8" in said["restarts"].text
+
+
+def test_a_vertex_in_a_dump_is_named_as_the_log_names_it(answers):
+    subtasks = [{"index": 0, "status": "pending_or_failed"}, {"index": 1, "status": "completed"}]
+    task = {"id": 12, "status": "FAILED", "num_subtasks": 2, "num_acknowledged_subtasks": 1}
+    dump = {"className": "failed", "id": 12, "status": "FAILED", "trigger_timestamp": EPOCH,
+            "num_subtasks": 2, "num_acknowledged_subtasks": 1,
+            "tasks": {VERTEX: task | {"subtasks": subtasks}}}  # fmt: skip
+    message = f"CheckpointStatistics (for jobID={JOB}, jobName=orders) dump = {json.dumps(dump)} "
+    attempt = f"{GRAPHS[0]}_{VERTEX}_0_0"
+    name = f"price -> Sink: out (1/2) ({attempt}) switched from CREATED to SCHEDULED."
+    log = "\n".join(plain(CLOCK[0], line) for line in (name, message))
+    (said,) = answers({"a.log": log.encode()})
+    assert "price -> Sink: out" in said["checkpoint-failures"].text
+    (said,) = answers({"a.log": plain(CLOCK[0], message).encode()})
+    assert "vertex b1b1b1b1[0]" in said["checkpoint-failures"].text
+
+
+def test_a_log_without_failures_is_no_list_of_all_checkpoints(answers):
+    log = "\n".join(plain(CLOCK[0], message) for message in MESSAGES[:2])
+    (said,) = answers({"a.log": log.encode()})
+    assert "the log has no failure among its 1 checkpoint" in said["state"].text
+    assert "none" not in said["state"].text
+    assert said["restarts"].text == "The log has no failure and no restore."
+
+
+def test_beside_answers_of_flink_a_log_is_not_all_that_tells(answers):
+    log = "\n".join(plain(CLOCK[0], message) for message in MESSAGES[:2])
+    job = {"jid": JOB, "name": "orders", "state": "RUNNING", "now": EPOCH + 5000, "vertices": []}
+    (said,) = answers({"a.log": log.encode(), f"jobs/{JOB}.json": json.dumps(job).encode()})
+    assert "the log" not in said["state"].text
 
 
 def test_times_without_a_zone_are_not_given_as_instants(tmp_path):

@@ -148,6 +148,8 @@ def _state(job: FlinkJob, report: JobReport) -> Sentence:
     if (cause := flink_checkpoints.cause_clause(report)) is not None:
         text = f"{cause}; {text}"
     lead = _LEADS.get(level, "")
+    if report.is_of_log and level == WELL:
+        lead = "Well, as far as the log tells: "
     missing = [path for name, path in _PATHS.items() if name not in report.answers]
     return Sentence(
         "state",
@@ -199,7 +201,8 @@ def _of_checkpoints(report: JobReport) -> Iterator[Clause]:
     kind = flink_checkpoints.kind_of(last)
     which = f"{kind} {last.number}"
     if report.lists_checkpoints:
-        which = f"the last checkpoint that ended, {last.number},"
+        log = " in the log" if report.is_of_log else ""
+        which = f"the last checkpoint that ended{log}, {last.number},"
         if kind != "checkpoint":
             which = f"the last that ended, {kind} {last.number},"
     if last.status == "failed":
@@ -221,13 +224,16 @@ def _none_ended(report: JobReport) -> Clause:
         return WATCH, "no checkpoint was triggered yet"
     if total and report.state == "finished":
         return NOT_KNOWN, f"Flink counts {times(total, 'checkpoint')} and no longer lists them"
-    who = "the log tells of" if report.is_of_log else "Flink lists"
+    who = "the log has" if report.is_of_log else "Flink lists"
     return WATCH, f"{who} no checkpoint that has ended"
 
 
 def _of_failures(report: JobReport) -> Iterator[Clause]:
     if report.failures:
         least = "at least " if report.has_more_failures else ""
+        if report.is_of_log:
+            yield WATCH, f"the log has {least}{times(len(report.failures), 'failure')} of the job"
+            return
         yield WATCH, f"the job failed {least}{times(len(report.failures), 'time')}"
 
 

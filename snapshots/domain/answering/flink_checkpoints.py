@@ -31,6 +31,8 @@ def failed_clause(report: JobReport) -> tuple[str, str]:
     counts = report.counts or {}
     total = counts.get("total", len(report.checkpoints))
     failed = max(counts.get("failed", 0), listed)
+    if report.is_of_log:
+        return _failed_in_log(report, listed)
     if not failed:
         return WELL, f"none of {total:,} checkpoints failed" if total > 1 else "none failed"
     text = f"{failed:,} of {times(total, 'checkpoint')} failed"
@@ -53,6 +55,16 @@ def cause_clause(report: JobReport) -> str | None:
         f"{listed(always)} had not acknowledged any of the {len(failed):,} failed checkpoints when "
         "they failed"
     )
+
+
+def _failed_in_log(report: JobReport, failed: int) -> tuple[str, str]:
+    """Return the same of a log, which may begin late and of which the newest are kept."""
+    kept = len(report.checkpoints)
+    left_out = (report.counts or {}).get("left_out", 0)
+    newest = f"newest {kept:,} checkpoints" if left_out else times(kept, "checkpoint")
+    if not failed:
+        return WELL, f"the log has no failure among its {newest}"
+    return WATCH, f"the log has {failed:,} failed among its {newest}"
 
 
 def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
@@ -133,6 +145,12 @@ def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:
 def _of_all(report: JobReport, timed: int) -> str:
     """Say of how many completed checkpoints one is the slowest, as far as Flink lists them."""
     is_all = (report.counts or {}).get("completed", 0) <= timed
+    if report.is_of_log:
+        return (
+            f"the slowest of {timed:,} completed ones in the log"
+            if timed > 1
+            else ("the only completed one in the log")
+        )
     if timed == 1:
         return "the only one" if is_all else "the only completed one that Flink lists"
     return f"the slowest of {timed:,} that completed{'' if is_all else ' and that Flink lists'}"
@@ -162,6 +180,8 @@ def _late_source(report: JobReport, facts: CheckpointFacts) -> str:
 def _listed(report: JobReport, failed: list[CheckpointFacts]) -> str:
     """Return how many checkpoints failed, by Flink's list and by its count if that has more."""
     total = (report.counts or {}).get("failed", 0)
+    if report.is_of_log:
+        return f"The log has {len(failed):,} checkpoints that failed"
     if total > len(failed):
         return f"Flink lists {len(failed):,} of the {total:,} checkpoints that failed"
     return f"{len(failed):,} checkpoints failed"

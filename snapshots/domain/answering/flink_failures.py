@@ -44,13 +44,13 @@ def restarts(job: FlinkJob, report: JobReport) -> Sentence:
         upload = (job.command("/checkpoints"),)
         return Sentence("restarts", text, NOT_KNOWN, evidence, upload)
     if report.is_of_log:
-        return Sentence("restarts", "The log tells of no failure and no restore.", FACT, evidence)
+        return Sentence("restarts", "The log has no failure and no restore.", FACT, evidence)
     text = "It did not restart: Flink lists no failure and no restore."
     return Sentence("restarts", text, WELL, evidence)
 
 
 def _lister(report: JobReport) -> str:
-    return "The log tells of" if report.is_of_log else "Flink lists"
+    return "The log has" if report.is_of_log else "Flink lists"
 
 
 def _failed(report: JobReport) -> str:
@@ -60,16 +60,20 @@ def _failed(report: JobReport) -> str:
     often = f"It failed {least}{times(count, 'time')}, last{moment(last.at)}"
     if count == 1 and not least:
         often = f"It failed once{moment(last.at)}"
+    if report.is_of_log:
+        often = f"The log has {least}{times(count, 'failure')}, the last one{moment(last.at)}"
+        often = often if count > 1 or least else f"The log has one failure{moment(last.at)}"
     task = f" in {last.task}" if last.task else ""
     place = f" ({last.place})" if last.place else ""
-    return f"{often}{task}{place}: {_why(last)}"
+    return f"{often}{task}{place}: {_why(last, report)}"
 
 
-def _why(failure: JobFailure) -> str:
+def _why(failure: JobFailure, report: JobReport) -> str:
     """Return the message of the first cause with its class, as Flink gives both."""
     name = (failure.name or "").rpartition(".")[2]
     if failure.message is None:
-        return f"{name} without a message." if name else "Flink does not say why."
+        who = "the log does not say why" if report.is_of_log else "Flink does not say why"
+        return f"{name} without a message." if name else f"{who}."
     return f"“{failure.message}”{f' ({name})' if name else ''}."
 
 
@@ -84,7 +88,8 @@ def _restored_after(report: JobReport) -> str:
             f"{_lister(report)} no restore after that; the last one before was from {_what(report)}"
             f"{moment(restore.at)}."
         )
-    return f"It went on from {_what(report)}{moment(restore.at)}{_how_often(report)}."
+    place = f" ({restore.place})" if restore.place else ""
+    return f"It went on from {_what(report)}{moment(restore.at)}{place}{_how_often(report)}."
 
 
 def _restored(report: JobReport) -> str:
@@ -92,16 +97,18 @@ def _restored(report: JobReport) -> str:
     if restore is None:
         return ""
     path = f", {restore.path}" if restore.path else ""
+    path += f" ({restore.place})" if restore.place else ""
     return f"It was restored from {_what(report)}{moment(restore.at)}{path}{_how_often(report)}."
 
 
 def _what(report: JobReport) -> str:
     restore = report.restore
     assert restore is not None  # the callers have asked
-    return f"{'savepoint' if restore.is_savepoint else 'checkpoint'} {restore.number}"
+    kind = "savepoint" if restore.is_savepoint else "checkpoint"
+    return f"{kind} {restore.number}" if restore.number else f"a {kind}"
 
 
 def _how_often(report: JobReport) -> str:
     count = (report.counts or {}).get("restored", 0)
-    who = "the log tells of" if report.is_of_log else "Flink counts"
+    who = "the log has" if report.is_of_log else "Flink counts"
     return f"; {who} {times(count, 'restore')}" if count > 1 else ""

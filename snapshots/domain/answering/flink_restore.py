@@ -142,7 +142,7 @@ def _without_completed(job: FlinkJob, report: JobReport) -> Sentence:
         )
         return Sentence("restorable", text, NOT_KNOWN, (job.times(),))
     if report.is_of_log:
-        text = f"{_UNLISTED}: the log tells of no checkpoint that completed."
+        text = f"{_UNLISTED}: the log has no checkpoint that completed."
         return Sentence("restorable", text, NOT_KNOWN, (job.times(),))
     text = "There is no point to restore from: no checkpoint completed."
     level = WATCH if report.state == "finished" else WRONG
@@ -157,7 +157,8 @@ def _unlisted(report: JobReport) -> str:
 def _from(restore: JobRestore) -> str:
     kind = "savepoint" if restore.is_savepoint else "checkpoint"
     path = f", {restore.path}" if restore.path else ""
-    return f"{kind} {restore.number}{path}."
+    number = f" {restore.number}" if restore.number else ""
+    return f"{kind}{number}{path}."
 
 
 def _check_of(point: Point) -> str:
@@ -189,8 +190,10 @@ def _only_reported(job: FlinkJob, report: JobReport, found: Sentence) -> Sentenc
     last = stored[-1]
     kind = "savepoint" if "savepoint" in last.kind else "checkpoint"
     where = f", at {last.path}" if last.path else ""
+    who = "Flink lists" if report.lists_checkpoints else "Flink tells of"
+    who = "the log has" if report.is_of_log else who
     text = (
-        f"The newest point that Flink {'lists' if report.lists_checkpoints else 'tells of'} is "
+        f"The newest point that {who} is "
         f"{kind} {last.number}{where}. Its files are not in the upload, so that nobody can tell "
         "whether all are there."
     )

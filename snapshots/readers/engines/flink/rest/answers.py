@@ -35,6 +35,7 @@ JOBS = "jobs"  # an overview of jobs, or an application with its jobs
 OFF = "checkpointing off"  # Flink says that the job takes no checkpoints
 ERROR = "error"
 INDEX = "index"
+LOG = "log"  # a log of Flink's tells of the job; its value has the names of vertices by id
 NOT_USED = "not used"  # a known answer that adds nothing
 UNKNOWN = "unknown"
 

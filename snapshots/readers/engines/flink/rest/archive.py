@@ -33,7 +33,7 @@ def facts_of_upload(upload: FlinkUpload) -> tuple[JobFacts, ...]:
 
 def facts_of_job(rest: RestJob) -> JobFacts:
     vertices = rest.graph.vertices if rest.graph else ()
-    names = {vertex.id: vertex.name for vertex in vertices}
+    names = rest.logged_vertices | {vertex.id: vertex.name for vertex in vertices}
     checkpoints = facts_of(rest.checkpoints, names)
     name = (rest.name or "")[:_LONGEST_NAME]
     state = (rest.state or "").lower()

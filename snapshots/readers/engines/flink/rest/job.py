@@ -1,7 +1,7 @@
 """Read a job from answers of Flink's REST API or from the archive of a History Server."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from snapshots.readers.engines.flink.rest.answers import (
     ERROR,
     EXCEPTIONS,
     JOB,
+    LOG,
     OFF,
     PLAN,
     Answer,
@@ -52,12 +53,14 @@ class RestRestore:
     Attributes:
         at: epoch ms.
         path: where the cluster found it.
+        place: the line of a log that tells of it; None if an answer of the REST API does.
     """
 
     id: int
     at: int | None
     is_savepoint: bool
     path: str | None
+    place: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ class RestJob:
         is_off: whether Flink says that checkpointing is not enabled.
         is_not_periodic: whether Flink says that the job triggers no checkpoints by itself.
         errors: the messages of Flink's error answers about the job, each once.
+        logged_vertices: the names of vertices by id, as logs have them.
+        is_of_log: whether logs alone tell of the job's state, checkpoints and failures.
     """
 
     id: str
@@ -99,6 +104,8 @@ class RestJob:
     is_off: bool = False
     is_not_periodic: bool = False
     errors: tuple[str, ...] = ()
+    logged_vertices: dict[str, str] = field(default_factory=dict)
+    is_of_log: bool = False
 
     @cached_property
     def checkpoint_by_id(self) -> dict[int, RestCheckpoint]:
@@ -156,7 +163,19 @@ def _job(job_id: str, answers: tuple[Answer, ...], version: str | None) -> RestJ
             for config in _values(answers, CHECKPOINT_CONFIG)
         ),
         _errors(answers),
+        {
+            id: name
+            for value in _values(answers, LOG)
+            for id, name in mapping(value, "vertices").items()
+        },
+        _is_of_log(answers),
     )
+
+
+def _is_of_log(answers: Iterable[Answer]) -> bool:
+    logs = {answer.file for answer in answers if answer.kind == LOG}
+    told = (JOB, CHECKPOINTS, EXCEPTIONS)
+    return bool(logs) and all(each.file in logs for each in answers if each.kind in told)
 
 
 def _errors(answers: Iterable[Answer]) -> tuple[str, ...]:
@@ -174,6 +193,7 @@ def _restore(values: list[dict[str, Any]]) -> RestRestore | None:
         number(last, "restore_timestamp"),
         flag(last, "is_savepoint") or False,
         text(last, "external_path"),
+        text(last, "place"),
     )
 
 

@@ -9,7 +9,6 @@ from snapshots.readers.engines.flink.rest import answers
 from snapshots.readers.engines.flink.rest.archive import facts_of
 from snapshots.readers.engines.flink.rest.job import RestException, RestJob
 from snapshots.readers.engines.flink.rest.load import VertexLoad
-from snapshots.readers.engines.flink.text_logs.reading import LOG
 from snapshots.readers.formats.stack_traces import first_cause, shortened
 
 _LONGEST_NAME = 200
@@ -45,7 +44,7 @@ def report_of(rest: RestJob) -> JobReport:
         no_checkpoints=_no_checkpoints(rest),
         errors=rest.errors,
         removed=tuple(each.id for each in rest.checkpoints if each.discarded),
-        is_of_log=LOG in rest.kinds,
+        is_of_log=rest.is_of_log,
     )
 
 
@@ -59,7 +58,7 @@ def _names(rest: RestJob) -> dict[str, str]:
     """Return a name for each vertex by id; those of one name get the beginning of their ids."""
     vertices = rest.graph.vertices if rest.graph else ()
     counts = Counter(vertex.name for vertex in vertices)
-    return {
+    return rest.logged_vertices | {
         vertex.id: vertex.name if counts[vertex.name] == 1 else f"{vertex.name} ({vertex.id[:8]})"
         for vertex in vertices
     }
@@ -74,7 +73,7 @@ def _restore(rest: RestJob) -> JobRestore | None:
     if last is None:
         return None
     path = None if last.path is None else last.path[:_LONGEST_PATH]
-    return JobRestore(last.id, last.at, last.is_savepoint, path)
+    return JobRestore(last.id, last.at, last.is_savepoint, path, last.place)
 
 
 def _edges(rest: RestJob, names: Mapping[str, str]) -> tuple[tuple[str, str], ...] | None:

@@ -13,19 +13,23 @@ _START = r"(?:^|- |: |\] |\t)"
 _BEHIND_LOGGER = r"(?:(?<= - )|^(?!.{0,400} - ))"  # or the message of a line of JSON
 _JOB = r"(?P<job>[0-9a-f]{32})"
 _ID = r"(?P<id>\d{1,18})"
-TRIGGERED, COMPLETED, EXPIRED, DECLINED, FAILED, RESTORED, STATE, TASK, DUMP = (
+(TRIGGERED, COMPLETED, EXPIRED, DECLINED, FAILED, RESTORED, STARTING, RESET, STATE, TASK, NAMED,
+ DUMP) = (
     "triggered",
     "completed",
     "expired",
     "declined",
     "failed",
     "restored",
+    "starting",
+    "reset",
     "state",
     "task",
+    "named",
     "dump",
-)
+)  # fmt: skip
 PATTERNS = tuple(
-    (kind, re.compile((_BEHIND_LOGGER if kind == TASK else _START) + pattern))
+    (kind, re.compile((_BEHIND_LOGGER if kind in (TASK, NAMED) else _START) + pattern))
     for kind, pattern in (
         (
             TRIGGERED,
@@ -55,6 +59,8 @@ PATTERNS = tuple(
             rf"(?P<kind>Checkpoint|Savepoint) {_ID} @ (?P<at>-?\d{{1,18}})"
             r"(?: for (?P<job2>[0-9a-f]{32}))?(?: located at (?P<path>\S{1,2000}))?",
         ),
+        (STARTING, rf"Starting job {_JOB} from savepoint (?P<path>\S{{1,2000}})"),
+        (RESET, rf"Reset the checkpoint ID of job {_JOB} to {_ID}"),
         (
             STATE,
             rf"Job (?P<name>.{{1,300}}) \({_JOB}\) switched from state (?P<old>[A-Z]{{1,20}}) to "
@@ -64,6 +70,11 @@ PATTERNS = tuple(
             TASK,
             r"(?P<task>.{1,500}?) \((?P<attempt>[0-9a-f]{32}\w{0,100})\) switched from "
             r"[A-Z]{1,20} to FAILED",
+        ),
+        (
+            NAMED,
+            r"(?P<task>.{1,500}?) \((?P<attempt>[0-9a-f]{32}_[0-9a-f]{32}_\d{1,9}_\d{1,9})\) "
+            r"switched from CREATED to [SD]",
         ),
         (
             DUMP,
@@ -79,8 +90,11 @@ _SIGNS = {
     DECLINED: r"Decline checkpoint \d",
     FAILED: r"(?:complete|trigger) checkpoint \d|Discarding checkpoint \d",
     RESTORED: r"Restoring (?:job|from) ",
+    STARTING: r"Starting job [0-9a-f]+ from savepoint ",
+    RESET: r"Reset the checkpoint ID of job ",
     STATE: r"switched from state [A-Z]",
     TASK: r"switched from [A-Z]+ to FAILED",
+    NAMED: r"\) switched from CREATED to [SD]",
     DUMP: r"CheckpointStatistics \(for jobID=",
 }
 SIGNS = re2.compile("|".join(f"({sign})" for sign in _SIGNS.values()).encode())

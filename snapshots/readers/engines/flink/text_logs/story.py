@@ -23,13 +23,11 @@ class Failure:
 
     Attributes:
         at: epoch ms. None if the log does not tell.
-        attempt: the id of the task's attempt; empty for a failure of the job.
     """
 
     place: str
     at: int | None
     task: str | None
-    attempt: str
     trace: list[str] = field(default_factory=list)
 
     def as_answer(self) -> dict[str, Any]:
@@ -65,7 +63,7 @@ class Story:
     has_more_failures: bool = False
     dumps: list[dict[str, Any]] = field(default_factory=list)
     last_triggered: int | None = None
-    ended_at: int | None = None
+    is_starting: bool = False
 
     def checkpoint(self, number: int, place: str) -> dict[str, Any]:
         """Return what is known of a checkpoint, with one more line that tells of it."""
@@ -104,11 +102,40 @@ class Story:
         if reason and not known.get("failure_message"):
             known["failure_message"] = reason[:LONGEST_TRACE]
 
-    def task_failed(self, task: str, attempt: str, place: str, at: int | None) -> Failure | None:
-        """Note the failure of a task; None if another log has told of it, or there are too many."""
-        if any(failure.attempt == attempt for failure in self.failures[-50:]):
-            return None
-        return self.add_failure(Failure(place, at, task, attempt))
+    def restored(
+        self,
+        number: int,
+        at: int | None,
+        path: str | None,
+        place: str,
+        is_savepoint: bool,
+        *,
+        is_start: bool = False,
+    ) -> None:
+        """Note a restore; the line of a start and that of its restore are one.
+
+        Args:
+            number: the number of the checkpoint; 0 if the line does not tell.
+            is_start: whether the line says with which savepoint the job starts.
+        """
+        restore = {
+            "id": number,
+            "restore_timestamp": at,
+            "is_savepoint": is_savepoint,
+            "external_path": path,
+            "place": place,
+        }
+        if self.is_starting and not is_start:
+            restore["external_path"] = path or self.restores[-1]["external_path"]
+            self.restores[-1] = restore
+        else:
+            self.restores.append(restore)
+        self.is_starting = is_start
+
+    def reset(self, next_number: int) -> None:
+        """Take the number of the next checkpoint, which follows that of the savepoint."""
+        if self.is_starting and not self.restores[-1]["id"]:
+            self.restores[-1]["id"] = next_number - 1
 
     def add_failure(self, failure: Failure) -> Failure:
         if len(self.failures) >= MOST_FAILURES:
@@ -124,7 +151,7 @@ class Story:
             last["status"] = "IN_PROGRESS"
         latest = {"restored": self.restores[-1]} if self.restores else {}
         return {
-            "counts": {"restored": len(self.restores)},
+            "counts": {"restored": len(self.restores), "left_out": self.left_out},
             "latest": latest,
             "history": list(self.checkpoints.values()),
         }
