@@ -45,8 +45,8 @@ def test_epochs_that_ended_and_were_not_committed_were_not_planned(epochs):
         "committed."
     )
     assert sentences["in-flight"] == (
-        "What the readers had read in epoch 3 counts only when it is committed; how many rows "
-        "that is is not known. 1 earlier epoch had ended without a commit, too."
+        "What the readers had read in epoch 3 counts only when it is committed; the number "
+        "of these rows is not known. 1 earlier epoch had ended without a commit, too."
     )
     assert "planned" not in " ".join(sentences.values())
     assert "batch" not in sentences["restart"]

@@ -213,7 +213,7 @@ def test_an_older_checkpoint_reads_again_what_lies_between(asking, shared_data):
     assert (newest["again"]["records"], newest["title"]) == (None, "checkpoint 2, whole")
     assert (older["again"]["records"], older["again"]["unit"]) == (last - first, "record")
     assert older["again"]["sentence"].startswith(
-        "2,483 records that checkpoint 2 has behind it are read again"
+        "2,483 records read before checkpoint 2 are read again"
     )
 
 
@@ -221,7 +221,7 @@ def test_a_source_of_another_kind_is_not_counted_and_is_named(asking):
     """The job has a source of the old kind, `rules`, beside two of the new kind."""
     _, older = asking("flink/unaligned-orders")(1, 3)["variants"]
     assert older["again"]["records"] is None
-    assert older["again"]["sentence"].startswith("4,442 records that checkpoint 2 has behind it")
+    assert older["again"]["sentence"].startswith("4,442 records read before checkpoint 2")
     assert older["again"]["sentence"].endswith("those of Source: rules.")
 
 

@@ -147,7 +147,7 @@ def test_a_reason_behind_a_checkpoint_in_progress_is_told(tmp_path):
 
 def test_no_file_makes_no_broken_sentence(tmp_path):
     _, text = sentences(tmp_path, PIPELINE)["restorable"]
-    assert text.startswith("From where a restore goes on is not known: no file")
+    assert text.startswith("The point from which a restore goes on is not known: the upload")
 
 
 def of_files(tmp_path, files: dict[str, bytes]) -> tuple[str, str]:

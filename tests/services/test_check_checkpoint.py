@@ -136,3 +136,22 @@ def test_a_folder_of_others_is_named_with_the_way_that_works(tmp_path, capsys):
         check(capsys, tmp_path)
     assert refused.value.returncode == 2
     assert "a state directory of Kafka Streams" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        (
+            "a.log",
+            'x\na {"a":1}\n',
+            "a.log is a log (ShiViz or GoVector log) and no checkpoint. “py",
+        ),
+        ("t.json", '{"resourceSpans": []}', "This is OpenTelemetry data (OTLP)."),
+        ("n.txt", "hello\n", "n.txt is no checkpoint of an engine known here."),
+    ],
+)
+def test_a_file_that_is_no_checkpoint_is_named(tmp_path, name, data, said):
+    (tmp_path / name).write_text(data)
+    with pytest.raises(CommandError) as caught:
+        call_command("check_checkpoint", str(tmp_path / name))
+    assert str(caught.value).startswith(said)

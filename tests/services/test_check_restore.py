@@ -79,7 +79,7 @@ def test_packages_of_all_engines_are_read(shared_data, capsys, tmp_path):
             archive.write(path, path.relative_to(case))
     code, out, _ = check(capsys, packed, "--parallelism", 3)
     assert (code, "on exchanges (HASH) that Flink can divide" in out) == (0, True)
-    assert "2,483 records that checkpoint 2 has behind it are read again" in out
+    assert "2,483 records read before checkpoint 2 are read again" in out
 
 
 def test_what_cannot_be_read_is_exit_code_2(savepoint, capsys, tmp_path):

@@ -122,7 +122,7 @@ def _read_again(truth: Truth, newest: Truth | None) -> str | None:
         )
     if not _has_positions(truth):
         return (
-            f"How many records that {newest.kind} {newest.id} has behind it are read again is "
+            f"How many records read before {newest.kind} {newest.id} are read again is "
             "not known: no source has positions of a form that is known here."
         )
     return None

@@ -81,7 +81,11 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
     elif not counts:
         text = f"{_listed(report, failed)}. Who did not acknowledge is not known."
     else:
-        unknown = f" For {len(silent):,} of them nobody is known to be missing." if silent else ""
+        unknown = (
+            f" For {len(silent):,} of them the upload does not say who was missing."
+            if silent
+            else ""
+        )
         in_time = " in time" if all(map(may_be_expired, failed)) else ""
         who = f"Not acknowledged{in_time}: {tally(counts)}"
         text = f"{_listed(report, failed)}. {who}.{unknown}"
@@ -93,10 +97,15 @@ def failures(job: FlinkJob, report: JobReport) -> Sentence | None:
     return Sentence(
         "checkpoint-failures",
         f"{text} {why}",
-        WATCH if counts else NOT_KNOWN,
+        WATCH if counts or _tells_who(failed) else NOT_KNOWN,
         _linked(job, failed),
         (job.command(_SUBTASKS),) if silent and not _has_subtasks(silent) else (),
     )
+
+
+def _tells_who(failed: list[CheckpointFacts]) -> bool:
+    """Tell whether nobody acknowledged the only failed checkpoint, so that it is known who did."""
+    return len(failed) == 1 and failed[0].acknowledged == 0
 
 
 def _acknowledged(facts: CheckpointFacts) -> str:
@@ -174,7 +183,7 @@ def _late_source(report: JobReport, facts: CheckpointFacts) -> str:
     delay, name = max(delays, default=(0, ""))
     if delay < facts.duration * _MOST_OF_IT:
         return ""
-    return f" For {span(delay)} of that time, {name} had not handled the coordinator's trigger."
+    return f" {name} handled the coordinator's trigger only after {span(delay)}."
 
 
 def _listed(report: JobReport, failed: list[CheckpointFacts]) -> str:

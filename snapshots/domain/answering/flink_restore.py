@@ -182,7 +182,7 @@ def _only_reported(job: FlinkJob, report: JobReport, found: Sentence) -> Sentenc
     stored = [facts for facts in kept if facts.path != NOT_ADDRESSABLE]
     if not stored:
         text = (
-            f"Flink stored checkpoint {kept[-1].number} nowhere that a later run could read it: it "
+            f"Flink stored checkpoint {kept[-1].number} where no later run can read it: it "
             "gives the path as not externally addressable, as without a checkpoint directory. "
             "The job itself goes on from it after a failure, and no other run can."
         )

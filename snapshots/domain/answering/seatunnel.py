@@ -204,8 +204,8 @@ def _restorable(pipelines: Pipelines, detail: Detail) -> Sentence:
         last = newest(points, COMPLETED)
         if restored is None:
             gaps.append(
-                f"From where a restore {of}goes on is not known: no file of a completed "
-                "checkpoint is in the upload."
+                f"The point from which a restore {of}goes on is not known: the upload has no "
+                "file of a completed checkpoint."
             )
             level = NOT_KNOWN
             continue

@@ -246,8 +246,8 @@ def _in_flight(points: Sequence[Point]) -> Iterator[Sentence]:
 def _epoch_in_flight(point: Point, *, others: int) -> Sentence:
     """Say what an epoch without a commit is: it has been read, unlike a batch that was planned."""
     text = (
-        f"What the readers had read in {named(point)} counts only when it is committed; how many "
-        "rows that is is not known."
+        f"What the readers had read in {named(point)} counts only when it is committed; the "
+        "number of these rows is not known."
     )
     if others:
         text = f"{text} {times(others, 'earlier epoch')} had ended without a commit, too."
@@ -277,7 +277,7 @@ def _amount(point: Point, planned: PlannedBatch) -> str | None:
     if not amounts:
         return None
     origin = f"from {times(len(planned.sources), 'source')}"
-    return f"In flight was what {named(point)} was to read: {' in '.join(amounts)} {origin}."
+    return f"{begun(named(point))} was in flight: it was to read {' in '.join(amounts)} {origin}."
 
 
 def _files(planned: PlannedBatch) -> str:
@@ -313,7 +313,7 @@ def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
         yield _no_state(last)
         return
     if item.bytes is None:
-        text = f"How large the state after {named(last)} is is not known."
+        text = f"The size of the state after {named(last)} is not known."
         yield Sentence("restorable", text, NOT_KNOWN, link)
         return
     amount = f"The state after {named(last)} is {size(item.bytes)} in "

@@ -300,7 +300,10 @@ def _notes(operator: OperatorInventory, parallelism: int) -> Iterator[str]:
         yield "It had finished: it is not run again."
         return
     if operator.max_parallelism is None:
-        yield "Only the REST API has it: how its state is divided is in the files alone."
+        yield (
+            "Only an answer of the REST API tells of it; how its state is divided stands in its "
+            "files."
+        )
         return
     facts = {fact.name: fact.value for fact in operator.facts}
     if facts.get("layout of keyed state") == "tables" and operator.parallelism != parallelism:

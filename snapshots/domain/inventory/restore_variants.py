@@ -85,12 +85,12 @@ def read_by_sources(
         return ReadAgain(
             None,
             unit,
-            f"How many records that {newest_title} has behind it are read again is not known: no "
-            "source has positions of a form that is known here.",
+            f"How many records read before {newest_title} are read again is not known: no source "
+            "has positions of a form that is known here.",
         )
     sentence = (
-        f"{times(count, unit)} that {newest_title} has behind it "
-        f"{'is' if count == 1 else 'are'} read again, and what was read since."
+        f"{times(count, unit)} read before {newest_title} "
+        f"{'is' if count == 1 else 'are'} read again, and so is all that was read after it."
     )
     if silent:
         sentence += f" Not counted, because not known: those of {listed(silent, MOST_NAMED)}."

@@ -213,7 +213,7 @@ def _position(source: PlannedSource, *, is_over: bool) -> Position:
             sentence = f"Source {source.source} has no offset yet: it begins anew."
     else:
         start = (source.start or "the beginning") if source.start_known else "not known"
-        sentence = f"Source {source.source} reads again from behind {start} up to {end}."
+        sentence = f"Source {source.source} reads again what lies after {start}, up to {end}."
     return Position(source.source, None, None, None, sentence, "The offset log has it.")
 
 

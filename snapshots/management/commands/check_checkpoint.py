@@ -5,7 +5,7 @@ import os
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,8 +26,9 @@ from snapshots.domain.inventory.restore_check import (
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.defects import InputRefused, times
 from snapshots.management.ages import Ages, seconds
-from snapshots.readers import foreign
+from snapshots.readers import foreign, recognition
 from snapshots.readers.engines import listing, registry
+from snapshots.readers.formats.head import read_head
 from snapshots.readers.formats.limits import Limits
 
 EXIT_CODES = {RESTORABLE: 0, NOT_RESTORABLE: 1, NOT_KNOWN: 3}
@@ -128,12 +129,27 @@ def _checked(folder: Path, format: str) -> UploadCheck:
     if reader is None:
         if named := foreign.named_in_folder(folder, names):
             raise CommandError(named.sentence, returncode=UNREADABLE)
-        those = f"{names[0]} is" if len(names) == 1 else f"The {len(names):,} files are"
-        raise CommandError(f"{those} no checkpoint of an engine known here.", returncode=UNREADABLE)
+        raise CommandError(_what_else(folder, names), returncode=UNREADABLE)
     upload = reader.read(folder)
     for _ in upload.entries():  # which brings to light what cannot be read
         pass
     return upload.restore_check()
+
+
+def _what_else(folder: Path, names: tuple[str, ...]) -> str:
+    """Say what files are that no engine wrote, as far as one file shows it."""
+    if len(names) > 1:
+        return f"The {len(names):,} files are no checkpoint of an engine known here."
+    head = read_head(folder / names[0], Limits())
+    if named := foreign.named(head):
+        return named.sentence
+    with suppress(InputRefused):
+        title = recognition.recognised(head).reader.title
+        return (
+            f"{names[0]} is a log ({title}) and no checkpoint. “python manage.py check_snapshots” "
+            "judges it."
+        )
+    return f"{names[0]} is no checkpoint of an engine known here."
 
 
 def _names(folder: Path) -> Iterator[str]:
@@ -175,7 +191,7 @@ def _others(checks: list[RestoreCheck]) -> str:
     """Say what the checkpoints are that do not decide."""
     if all(one.kind in ("batch", "epoch") for one in checks):
         return "if everything newer were taken away, a start after"
-    return "without files, or under way:"
+    return "without files in the upload, or under way:"
 
 
 def _absent(check: UploadCheck) -> Iterator[str]:

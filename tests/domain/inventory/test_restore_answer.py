@@ -270,7 +270,7 @@ def test_a_batch_in_flight_begins_with_the_state_of_the_one_before():
     assert result.headline.startswith("Yes: Spark runs batch 5 again with the 2 partitions")
     [split] = result.read_again[0].splits
     assert split.sentence == (
-        'Source 0 reads again from behind {"logOffset":3} up to {"logOffset":4}.'
+        'Source 0 reads again what lies after {"logOffset":3}, up to {"logOffset":4}.'
     )
     missing = (MissingFile("state/0/1/4.delta", None, "Gone."),)
     lacking = answered(batch, 2, engine=SPARK, before=replace(before, missing=missing))

@@ -48,13 +48,13 @@ def test_sources_are_counted_together_and_the_others_are_named():
     again = read_by_sources(own, newest, "checkpoint 9")
     assert (again.records, again.unit) == (13, "record")
     assert again.sentence == (
-        "13 records that checkpoint 9 has behind it are read again, and what was read since."
+        "13 records read before checkpoint 9 are read again, and so is all that was read after it."
     )
     partly = read_by_sources([*own, a_source("rules")], newest, "checkpoint 9")
     assert partly.records is None
     assert partly.sentence == (
-        "13 records that checkpoint 9 has behind it are read again, and what was read since. Not "
-        "counted, because not known: those of rules."
+        "13 records read before checkpoint 9 are read again, and so is all that was read after it. "
+        "Not counted, because not known: those of rules."
     )
     for sources in ([], [a_source("rules")]):
         nothing = read_by_sources(sources, newest, "checkpoint 9")
@@ -90,7 +90,7 @@ def test_offsets_of_kafka_are_not_called_records():
     own = [a_source("a", at("t-0", 5, OFFSETS))]
     newest = {"a": SourceSplits((at("t-0", 6, OFFSETS),))}
     again = read_by_sources(own, newest, "checkpoint 9")
-    assert (again.unit, again.sentence[:27]) == ("offset", "1 offset that checkpoint 9 ")
+    assert (again.unit, again.sentence[:27]) == ("offset", "1 offset read before checkp")
 
 
 def a_batch(number, *ranges, status="completed"):

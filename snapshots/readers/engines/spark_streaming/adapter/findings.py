@@ -25,7 +25,7 @@ _KAFKA = (
     "failOnDataLoss is false."
 )
 _AHEAD = (
-    "State is there of a batch behind {0}, and offsets of it are not. In real-time mode Spark "
+    "There is state of a batch after {0}, and no offsets of it. In real-time mode Spark "
     "writes offsets at the end of a batch, so that such a batch was running; else its offsets were "
     "removed. What the sink had of it may be there twice after a restart."
 )
@@ -220,7 +220,8 @@ def _shared_sink(
             yield (
                 WENT_WRONG,
                 f"{shared}, and both committed {noun} {spans_text(common)}. The log of the sink "
-                "keeps one of each number, so what one of the two flows wrote is thrown away.",
+                "keeps one entry for each number, so what one of the two flows wrote is thrown "
+                "away.",
             )
         else:
             yield (
