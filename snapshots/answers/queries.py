@@ -6,12 +6,18 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from snapshots.answers import inventory
-from snapshots.domain.inventory.held import Held, growing, sentences
+from snapshots.domain.inventory.held import (
+    Held,
+    WindowClock,
+    clock_sentence,
+    growing,
+    sentences,
+)
 from snapshots.store.inventory.reading import StoredInventory
 
 MOST_KEYS = 3  # of each operator, by each measure
 _WITH_ELEMENTS = {"map", "list"}  # kinds of states whose values are elements of a key
-_HELD = TypeAdapter(Held)
+_HELD, _CLOCK = TypeAdapter(Held), TypeAdapter(WindowClock)
 _Weights = dict[str, dict[str, Any]]  # by state
 
 
@@ -42,14 +48,17 @@ def _held(state: dict[str, Any]) -> Held:
 
 def _operator(operator: dict[str, Any], weights: _Weights) -> dict[str, Any]:
     held = [state for state in operator["states"] if state.get("held") is not None]
+    clock = operator.get("window_clock")
     return {
         "id": operator["id"],
         "name": operator["name"],
         "does": operator["sql"],
+        "clock": None if clock is None else clock_sentence(_CLOCK.validate_python(clock)),
         "states": [
             {
                 "name": state["name"],
                 "held": state["held"],
+                "columns": state.get("columns"),
                 "sentences": list(sentences(_held(state))),
             }
             for state in held

@@ -4,7 +4,7 @@ from typing import Annotated, Any, NotRequired
 
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.inventory import batches, byte_shares, held, model, series
+from snapshots.domain.inventory import batches, byte_shares, columns, held, model, series
 from snapshots.payloads.declaring import Payload, described, documented, list_of, many, payload_of
 from snapshots.store.inventory.writing import PARTS
 
@@ -22,9 +22,12 @@ payload_of(batches.PlannedBatch, "PlannedBatchItem")
 FlawItem = Annotated[dict[str, Any], Payload(payload_of(model.Flaw, "FlawItem"))]
 FileList = list_of(payload_of(model.FileUse, "FileItem"), "FileList")
 payload_of(model.SubtaskInventory, "SubtaskItem", optional=["new"])
+payload_of(columns.NamedColumn, "NamedColumnItem")
+ColumnsItem = Annotated[dict[str, Any], Payload(payload_of(columns.Columns, "ColumnsItem"))]
 HeldItem = Annotated[dict[str, Any], Payload(payload_of(held.Held, "HeldItem"))]
-payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full", "held"])
-payload_of(model.OperatorInventory, "OperatorItem", optional=["sql"])
+payload_of(model.StateInventory, "StateItem", optional=["sums", "type_in_full", "held", "columns"])
+payload_of(held.WindowClock, "WindowClockItem")
+payload_of(model.OperatorInventory, "OperatorItem", optional=["sql", "window_clock"])
 payload_of(model.ChannelContents, "InFlightItem", optional=["stated"])
 payload_of(model.MissingFile, "MissingItem")
 EngineCheckpointDetail = payload_of(
@@ -145,11 +148,13 @@ class StateOfQuery(TypedDict):
     Attributes:
         name: the name of the state.
         held: what it holds, in numbers.
+        columns: the names of its columns; null where nothing names them.
         sentences: the same in words, with what removes it.
     """
 
     name: str
     held: HeldItem
+    columns: ColumnsItem | None
     sentences: list[str]
 
 
@@ -161,6 +166,7 @@ class OperatorOfQuery(TypedDict):
         id: the engine's id of the operator.
         name: the name of the operator; null where the files do not say.
         does: what it does in the query, such as "a join".
+        clock: in which time its windows start and end, as a sentence; null where it has none.
         states: its states, without those whose meaning is not known.
         heavy: its heaviest keys, by bytes and then by elements.
     """
@@ -168,6 +174,7 @@ class OperatorOfQuery(TypedDict):
     id: str
     name: str | None
     does: str
+    clock: str | None
     states: list[StateOfQuery]
     heavy: list[HeavyKeyOfState]
 

@@ -74,6 +74,44 @@ class Held:
         return not self.has_ttl and self.stays in _GROWS
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class WindowClock:
+    """By which clock the windows of an operator start and end.
+
+    Attributes:
+        offsets: how many minutes that clock is before UTC, as the timers of the windows say. Empty
+            if no timer is there.
+        zone: the time zone of the session, as a compiled plan names it. None if none does.
+    """
+
+    offsets: tuple[int, ...]
+    zone: str | None
+
+
+def clock_sentence(clock: WindowClock) -> str:
+    """Say in which time the ends of windows are shown."""
+    start = "Its windows start and end"
+    named = f"; the compiled plan names {clock.zone} as the session's zone" if clock.zone else ""
+    if clock.offsets == (0,):
+        return f"{start} in UTC, or by a TIMESTAMP that has no zone, as their timers say{named}."
+    if clock.offsets:
+        offsets = " and ".join(map(offset_text, clock.offsets))
+        return f"{start} in local time, which was {offsets}, as their timers say{named}."
+    if clock.zone:
+        return (
+            f"{start} in the local time of {clock.zone}, which the compiled plan names, if their "
+            "time is a TIMESTAMP_LTZ."
+        )
+    return f"{start} in the local time of the session's zone, which no file of the upload names."
+
+
+def offset_text(minutes: int) -> str:
+    """Return how far a clock is before UTC: 480 minutes are "+08:00"."""
+    hours, rest = divmod(abs(minutes), 60)
+    return f"{'-' if minutes < 0 else '+'}{hours:02d}:{rest:02d}"
+
+
 def sentences(held: Held) -> Iterator[str]:
     """Yield how much a state holds, and what removes it."""
     what = held.what[0].upper() + held.what[1:]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import final
 
 from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource
-from snapshots.domain.inventory.held import Held
+from snapshots.domain.inventory.columns import Columns
+from snapshots.domain.inventory.held import Held, WindowClock
 
 COMPLETED, FAILED, IN_PROGRESS, UNKNOWN = "completed", "failed", "in progress", "unknown"
 STATUSES = (COMPLETED, FAILED, IN_PROGRESS, UNKNOWN)
@@ -67,6 +68,7 @@ class StateInventory:
             ``type``.
         held: what it holds in the words of SQL. None if it is not the state of a query, or if that
             is not known.
+        columns: the names of its columns. None if nothing names them.
     """
 
     name: str | None
@@ -82,6 +84,7 @@ class StateInventory:
     sums: Mapping[str, object] = field(default_factory=dict)
     type_in_full: str | None = None
     held: Held | None = None
+    columns: Columns | None = None
 
 
 @final
@@ -130,6 +133,7 @@ class OperatorInventory:
         notes: further remarks, as sentences.
         sql: what the operator does in a query, such as "a join". None if it is of no query, or if
             that is not known.
+        window_clock: by which clock its windows end. None if it has none in a query.
     """
 
     id: str
@@ -145,6 +149,7 @@ class OperatorInventory:
     facts: tuple[Fact, ...] = ()
     notes: tuple[str, ...] = ()
     sql: str | None = None
+    window_clock: WindowClock | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -178,13 +178,16 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
         opened, number, operator, state, containing=q, offset=offset, limit=ROWS
     )
     states = states_of(inventory.checkpoint(opened, number), operator)
-    kind = next(item["kind"] for item in states if item["name"] == state)
-    rows = [entry_text.shown(row, kind) for row in entries["items"]]
+    own = next(item for item in states if item["name"] == state)
+    kind, names = own["kind"], entry_text.Names.of(own.get("columns"))
+    clock = queries.window_clock(inventory.checkpoint(opened, number), operator)
+    rows = [entry_text.shown(row, kind, names, clock) for row in entries["items"]]
     chosen: dict[str, Any] = {
         "operator": operator,
         "state": state,
         "q": q,
         "rows": rows,
+        "columns": own.get("columns"),
         "all_entries": _all_entries(opened, (number, operator, state), q),
         "page": _page(entries["total"], page_number),
         "total": entries["total"],

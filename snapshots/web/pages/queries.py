@@ -17,21 +17,29 @@ def shown(opened: StoredInventory, pk: int, number: int) -> dict[str, Any]:
     return {
         "by_operator": {
             operator["id"]: operator
-            | {"heavy": [_key(key, operator["id"], address) for key in operator["heavy"]]}
+            | {"heavy": [_key(key, operator, address) for key in operator["heavy"]]}
             for operator in answer["operators"]
         },
         "growing": answer["growing"],
     }
 
 
-def _key(key: dict[str, Any], operator: str, address: str) -> dict[str, Any]:
+def window_clock(checkpoint: dict[str, Any], operator: str) -> dict[str, Any] | None:
+    """Return by which clock the windows of an operator end; None if it has none in a query."""
+    return next(
+        (one.get("window_clock") for one in checkpoint["operators"] if one["id"] == operator), None
+    )
+
+
+def _key(key: dict[str, Any], operator: dict[str, Any], address: str) -> dict[str, Any]:
     text = key["key"]
-    query = {"operator": operator, "state": key["state"]}
+    query = {"operator": operator["id"], "state": key["state"]}
     if text is None:
         return key | {"text": f"not decoded {key['head']}", "address": _link(address, query)}
     if len(text) == key["characters"]:
         query["q"] = text
-        text = entry_text.of_json(text)
+        [columns] = (one["columns"] for one in operator["states"] if one["name"] == key["state"])
+        text = entry_text.of_json(text, entry_text.Names.of(columns).key)
     short = text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}…"
     return key | {"text": short, "address": _link(address, query)}
 

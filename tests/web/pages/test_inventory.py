@@ -107,11 +107,35 @@ def test_the_heaviest_keys_of_an_operator_lead_to_their_rows(ada, tmp_path):
     first = inner["heavy"][0]
     assert (first["state"], first["elements"]) == ("left-records", 4), "four rows of key 0"
     assert '"fields":[0]' in first["key"]
-    links = re.findall(r'href="([^"]*q=[^"]*)#entries">\[0\]</a>', text_of(page.get(address)))
+    links = re.findall(
+        r'href="([^"]*q=[^"]*)#entries">{&quot;k&quot;:0}</a>', text_of(page.get(address))
+    )
     opened = [words(page.get(html.unescape(link))) for link in links]
     assert all("1 entry with" in one for one in opened)
-    rows = [f"[[0,{id_}],1]" for id_ in (3, 6, 9, 12)]
+    rows = [f'[{{"k":0,"id":{id_}}},1]' for id_ in (3, 6, 9, 12)]
     assert any(all(row in one for row in rows) for one in opened)
+
+
+def test_windows_of_a_query_are_shown_by_the_clock_that_they_end_by(ada, tmp_path):
+    address = of_query(ada, "windows", tmp_path)
+    api, page = a_client(ada), signed_in(ada)
+    found = {one["name"]: one for one in api.get(f"/api{address}/queries").json()["operators"]}
+    clocks = {name.split("[")[0]: one["clock"] for name, one in found.items()}
+    assert "local time, which was +08:00, as their timers say" in clocks["WindowRank"]
+    assert "names Asia/Shanghai" in clocks["WindowRank"]
+
+    def opened(kind: str, state: str) -> str:
+        operator = next(one["id"] for name, one in found.items() if name.startswith(kind))
+        return words(page.get(address, {"operator": operator, "state": state}))
+
+    ranked = opened("WindowRank", "window_rank")
+    assert "window up to 2023-11-16 00:00:00 (+08:00)" in ranked
+    assert '"window_end":"2023-11-16T00:00:00"' in ranked, "the same clock as in the rows"
+    assert "named by the compiled plan in plan.json" in ranked
+    grouped = opened("GroupWindowAggregate", "window-aggs")
+    assert "2023-11-15 00:00:00 to 2023-11-16 00:00:00 (+08:00)" in grouped
+    timers = opened("WindowRank", "_timer_state/event_window-timers")
+    assert "2023-11-15 15:59:59.999 UTC" in timers, "a timer is an instant"
 
 
 def test_facts_are_written_as_people_read_them(given, ada):

@@ -8,7 +8,7 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -31,6 +31,7 @@ from snapshots.readers.engines.flink.rest.beginnings import looks_like_json
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint
 from snapshots.readers.engines.flink.rest.job import RestJob, jobs_of
 from snapshots.readers.engines.flink.rest.job_graph import vertices_of
+from snapshots.readers.engines.flink.sql.plans import Naming, begins_as_naming, read_naming
 from snapshots.readers.engines.flink.text_logs.messages import begins_as_log
 from snapshots.readers.engines.flink.text_logs.reading import LogReading, read_logs
 from snapshots.readers.formats.cursor import Malformed
@@ -129,6 +130,8 @@ class FlinkUpload:
         logs: the paths of the text logs.
         listings: the paths of the listings of folders.
         notes: how far logs and listings were read, as sentences.
+        naming: what names the columns of queries.
+        naming_files: the paths of the files that do.
     """
 
     files: Files
@@ -139,6 +142,8 @@ class FlinkUpload:
     logs: tuple[str, ...] = ()
     listings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    naming: Naming = field(default_factory=Naming)
+    naming_files: tuple[str, ...] = ()
 
     def checkpoints(self) -> Iterator[StoredCheckpoint]:
         for job in self.jobs:
@@ -154,10 +159,12 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     stored = [_stored(files, path, limits) for path in metadata_paths]
     needs = {each.path: list(each.metadata.streams()) for each in stored if each.metadata}
     usage = files.usage(needs)
-    not_state = [path for path in json_paths if path not in usage.used]
     others = {*metadata_paths, *files.listed, *(listing.path for listing in listings)}
     logs = _logs(files, usage, others)
-    json = [path for path in not_state if path not in logs]
+    naming_paths = _naming_paths(files, {*usage.used, *others, *logs})
+    naming, not_naming = read_naming((path, _content(files, path)) for path in naming_paths)
+    taken = {*usage.used, *logs, *naming_paths}
+    json = [path for path in json_paths if path not in taken]
     answers, told = read_answers((path, _content(files, path)) for path in json), {}
     reading = read_logs(files.root, logs)
     for job, of_logs in reading.answers().items():
@@ -177,10 +184,14 @@ def read_upload(root: Path, limits: FlinkLimits | None = None) -> FlinkUpload:
     used_answers = tuple(path for path in json if path not in answers.unread)
     remains = _remains_of(files, usage, stored)
     told_by = tuple(listing.path for listing in listings)
-    unread = _unread(files, usage, stored, (*used_answers, *logs, *told_by), answers, remains)
+    naming_files = tuple(path for path in naming_paths if path not in not_naming)
+    known = (*used_answers, *logs, *told_by, *naming_paths)
+    unread = _unread(files, usage, stored, known, answers, remains) | not_naming
     usage = replace(usage, used=usage.used | remains)
     notes = (*(listing.sentence() for listing in listings), *reading.notes())
-    return FlinkUpload(files, jobs, usage, used_answers, unread, tuple(logs), told_by, notes)
+    return FlinkUpload(
+        files, jobs, usage, used_answers, unread, tuple(logs), told_by, notes, naming, naming_files
+    )
 
 
 def _nothing_readable(
@@ -260,6 +271,16 @@ def _logs(files: Files, usage: Usage, others: set[str]) -> list[str]:
         path
         for path in candidates[:_MOST_TRIED_AS_LOGS]
         if begins_as_log(beginning(_head(files, path, _LOG_HEAD)))
+    ]
+
+
+def _naming_paths(files: Files, others: set[str]) -> list[str]:
+    """Return the paths of files that may name the columns of queries, up to a number."""
+    candidates = [path for path in files.sizes if path not in others]
+    return [
+        path
+        for path in candidates[:_MOST_TRIED_AS_LOGS]
+        if begins_as_naming(_head(files, path, _LOG_HEAD))
     ]
 
 

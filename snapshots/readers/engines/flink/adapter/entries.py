@@ -32,6 +32,7 @@ from snapshots.readers.formats.opaque import SHOWN_BYTES, Opaque
 
 COORDINATOR_STATE = "coordinator"
 READER = "SourceReaderState"
+WINDOW_TIMERS = "_window-timers"  # how the names of timers of windows end
 RAW_TIMERS = "Flink keeps the timers of this operator in raw keyed state."
 _OF_ONE_ENCODING = frozenset({"VALUE", "REDUCING", "AGGREGATING", TIMERS})
 _MODES = {"SPLIT_DISTRIBUTE": LISTED, "UNION": UNION, "BROADCAST": BROADCAST}
@@ -156,6 +157,8 @@ class _Entries:
             seen.count_opaque(name, subtask, entry.value, entry.key)
             identity, shown = _identity(entry), self._value(name, entry.value)
             seen.query.add(name, identity, shown)
+            if entry.kind == TIMERS and name.endswith(WINDOW_TIMERS):
+                seen.query.time(entry.namespace, entry.value)
             yield StateEntry(
                 self._number,
                 self._operator.id,

@@ -20,6 +20,7 @@ from snapshots.readers.engines.flink.handles import (
 from snapshots.readers.engines.flink.upload import FlinkUpload
 
 LOG, LISTING = "log of a process", "listing of a folder"
+NAMING = "names of columns"
 METADATA, ANSWER, OTHER = "_metadata", "answer of the REST API", "not needed"
 REMAINS = "not known"  # in the folder of a checkpoint that cannot be read
 KEYED, SHARED, OPERATOR = "keyed state", "keyed state, shared", "operator state"
@@ -32,6 +33,7 @@ def file_uses(upload: FlinkUpload, checkpoints: tuple[FlinkCheckpoint, ...]) -> 
     roles = _roles(upload, checkpoints)
     answers = dict.fromkeys(upload.answers, ANSWER)
     answers |= dict.fromkeys(upload.logs, LOG) | dict.fromkeys(upload.listings, LISTING)
+    answers |= dict.fromkeys(upload.naming_files, NAMING)
     sizes = upload.files.sizes
     uses = []
     for path in sorted({*sizes, *upload.files.refused} - upload.files.listed):

@@ -34,6 +34,7 @@ from snapshots.readers.engines.flink.adapter.runs import Run
 from snapshots.readers.engines.flink.handles import Handle, Incremental
 from snapshots.readers.engines.flink.metadata import Operator, Subtask
 from snapshots.readers.engines.flink.rest.checkpoints import RestCheckpoint, SubtaskTimes
+from snapshots.readers.engines.flink.sql.plans import Plan, of_graph
 from snapshots.readers.engines.flink.upload import FlinkUpload
 from snapshots.readers.formats.opaque import Opaque
 
@@ -81,6 +82,7 @@ class _Making:
         self._upload = upload
         self._in_flight = in_flight
         self._seen = seen
+        self._plans: dict[str | None, Plan | None] = {}
 
     def checkpoint(self, checkpoint: FlinkCheckpoint, run: Run) -> CheckpointInventory:
         rest, stored = checkpoint.rest, checkpoint.stored
@@ -109,6 +111,14 @@ class _Making:
         )
         return item if item.in_flight is not None else replace(item, why_empty=None)
 
+    def _plan(self, checkpoint: FlinkCheckpoint) -> Plan | None:
+        """Return what the REST API says of the job's operators; None if it says nothing."""
+        job = checkpoint.job
+        if job.id not in self._plans:
+            graph = job.rest.graph if job.rest is not None else None
+            self._plans[job.id] = None if graph is None else of_graph(graph)
+        return self._plans[job.id]
+
     def _types(self, checkpoint: FlinkCheckpoint, run: Run) -> tuple[Fact, ...]:
         """Return the types of the records in flight, by edge."""
         facts: dict[str, Fact] = {}
@@ -131,6 +141,7 @@ class _Making:
         for operator in checkpoint.operators:
             seen = self._seen.get((checkpoint.number, operator.id), OperatorSeen())
             vertex = run.names.get(run.vertex_of(checkpoint, operator.id) or "")
+            named = seen.query.named(self._upload.naming, self._plan(checkpoint))
             yield OperatorInventory(
                 id=operator.id,
                 name=operator.name,
@@ -148,13 +159,15 @@ class _Making:
                         state.type,
                         complete=state.complete,
                         type_in_full=state.type_in_full,
-                        held=seen.query.held(name, is_complete=state.complete),
+                        held=seen.query.held(name, named.ttl, is_complete=state.complete),
+                        columns=named.states.get(name),
                     )
                     for name, state in seen.states.items()
                 ),
                 facts=facts_of_operator(operator, seen),
-                notes=(*seen.notes, *_notes_of_operator(operator)),
+                notes=(*seen.notes, *_notes_of_operator(operator), *named.notes),
                 sql=seen.query.words,
+                window_clock=seen.query.clock(named.zone),
             )
 
 
