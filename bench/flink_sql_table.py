@@ -18,8 +18,7 @@ from snapshots.domain.inventory.entries import NotRead, StateEntry
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 
 DATA = Path(__file__).resolve().parents[1] / "tests" / "data"
-FOLDERS = (DATA / "flink-sql", DATA / "pyflink", DATA / "flink-sql-queries")
-NAMES = {"process": "py-states"}  # of cases whose package is called otherwise
+FOLDERS = (DATA / "flink-sql", DATA / "flink-sql-queries")
 NOT_READ = {"unread", "pickle"}
 HEAD = "| case | states | entries | decoded | share |\n| --- | ---: | ---: | ---: | ---: |"
 
@@ -53,7 +52,7 @@ def rows(folders: tuple[Path, ...] = FOLDERS) -> Iterator[Row]:
             elif case.suffix == ".zip":
                 with TemporaryDirectory() as unpacked, zipfile.ZipFile(case) as package:
                     package.extractall(unpacked)
-                    yield _counted(NAMES.get(case.stem, case.stem), Path(unpacked))
+                    yield _counted(case.stem, Path(unpacked))
 
 
 def total(counted: list[Row]) -> Row:
