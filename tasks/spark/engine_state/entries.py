@@ -32,6 +32,7 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     Reading,
 )
 from snapshots.readers.engines.spark_streaming.state.store_files import CHANGES
+from snapshots.readers.engines.spark_streaming.state.stored_state import Kept
 from tasks.spark.engine_state.failures import Failure
 from tasks.spark.engine_state.history import History, is_plain, of_side, same_rows
 from tasks.spark.engine_state.state import (
@@ -102,6 +103,7 @@ class _StateReads:
     of_files: dict[tuple[int, Reading], bool] = field(default_factory=dict)
     stack: ExitStack = field(default_factory=ExitStack)
     patience: Patience = field(default_factory=Patience)
+    kept: Kept = field(default_factory=Kept)
 
     def __enter__(self) -> "_StateReads":
         return self
@@ -111,15 +113,15 @@ class _StateReads:
 
     def read_rows(self, wanted: Wanted) -> Rows:
         if wanted.job.checkpoint.is_state_alone:  # Spark asks for both logs
-            return rows_by_files(wanted, self.upload.limits)
+            return rows_by_files(wanted, self.upload.limits, self.kept)
         self._open(wanted)
         if wanted.batch not in wanted.job.in_flight and self._lacks(wanted):
-            return rows_by_files(wanted, self.upload.limits)
+            return rows_by_files(wanted, self.upload.limits, self.kept)
         if self.of_files.get((wanted.operator, wanted.reading)):
-            return rows_by_files(wanted, self.upload.limits)
+            return rows_by_files(wanted, self.upload.limits, self.kept)
         answer = self._side(wanted) if _has_store(wanted) else self._answer(wanted)
         if answer.failure is TOO_OFTEN:
-            rows = rows_by_files(wanted, self.upload.limits)
+            rows = rows_by_files(wanted, self.upload.limits, self.kept)
             return replace(rows, reason=rows.reason or TOO_MANY)
         assert self.reader is not None  # it is open
         return replace(_rows(answer), damaged=self.reader.damaged)
@@ -158,7 +160,7 @@ class _StateReads:
 
         Then they give those of older batches as well, of which Spark offers no feed of changes.
         """
-        files = without_event_time(wanted, rows_by_files(wanted, self.upload.limits))
+        files = without_event_time(wanted, rows_by_files(wanted, self.upload.limits, self.kept))
         own = without_event_time(wanted, Rows(newest.rows))
         by_files = replace(newest, rows=dict(files.by_partition))
         return files.complete and same_rows(replace(newest, rows=dict(own.by_partition)), by_files)

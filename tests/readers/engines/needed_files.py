@@ -174,6 +174,9 @@ class Query:
         number, kind = int(version[1]), version[3]
         if number > self.version or number < base:
             return {YES}
+        has_checksums = {f"{folder}/.{name}.crc", f"{folder}/{name}.crc"} & set(self.names)
+        if how == LAST_BYTE and kind != "zip" and not has_checksums:
+            return {YES}  # that byte is behind the mark of the end, where Spark stops to read
         is_base = number == base and kind in ("snapshot", "zip")
         if is_base and self._has_other_way(own, base):
             return {YES} if how == REMOVED else {NOT_KNOWN}  # Spark 4.3 goes the other way

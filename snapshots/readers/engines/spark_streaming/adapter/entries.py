@@ -26,6 +26,7 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
 from snapshots.readers.engines.spark_streaming.state.schemas import EVENT_TIME
 from snapshots.readers.engines.spark_streaming.state.store_files import DEFAULT_STORE
 from snapshots.readers.engines.spark_streaming.state.stored_state import (
+    Kept,
     Left,
     NotDecodable,
     read_partition,
@@ -156,7 +157,7 @@ def state_names(job: SparkJob, operator: Operator) -> dict[Reading, str]:
     }
 
 
-def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
+def rows_by_files(wanted: Wanted, limits: SparkLimits, kept: Kept | None = None) -> Rows:
     """Return what the decoder of the files can read, without Spark."""
     checkpoint = wanted.job.checkpoint
     stores = checkpoint.versions.get(wanted.operator, {})
@@ -169,7 +170,7 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits) -> Rows:
     for partition in sorted(partitions):
         place = (checkpoint, wanted.operator, wanted.reading, partition, wanted.batch + 1)
         try:
-            rows[partition] = read_partition(*place, limits, left)
+            rows[partition] = read_partition(*place, limits, left, kept)
         except (NotDecodable, DamagedFile) as error:
             reasons.append(str(error))
             if isinstance(error, DamagedFile):

@@ -33,6 +33,7 @@ from snapshots.readers.engines.spark_streaming.files import Files, list_files, o
 from snapshots.readers.engines.spark_streaming.limits import SparkLimits
 from snapshots.readers.engines.spark_streaming.progress import Progress, looks_like_progress
 from snapshots.readers.engines.spark_streaming.report_documents import begins_with_reports
+from snapshots.readers.engines.spark_streaming.state.stored_state import Kept
 from snapshots.readers.engines.told import Beside, ToldUpload
 from snapshots.readers.formats.listings import paths_in, read_listing
 from snapshots.readers.formats.log_lines import beginning
@@ -169,7 +170,9 @@ class SparkUpload(EngineUpload):
 
     def entries(self) -> Iterator[StateEntry]:
         """Yield the entries that the decoder of the files can read."""
-        return self.reads.entries(self.jobs, partial(rows_by_files, limits=self.limits))
+        return self.reads.entries(
+            self.jobs, partial(rows_by_files, limits=self.limits, kept=Kept())
+        )
 
     def recording(self) -> tuple[Header, Iterator[LoggedEvent]]:
         return derived_recording(self.upload, self.jobs, self.states)

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from snapshots.readers.engines.spark_streaming.checkpoint import CONF, SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.documents import Json
@@ -19,7 +20,7 @@ from snapshots.readers.engines.spark_streaming.state.readings import (
     readings_of,
 )
 from snapshots.readers.engines.spark_streaming.state.rocksdb_tables import read_tables
-from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import read_zip
+from snapshots.readers.engines.spark_streaming.state.rocksdb_zips import RocksSnapshot, read_zip
 from snapshots.readers.engines.spark_streaming.state.schemas import ColumnFamily, StateSchema
 from snapshots.readers.engines.spark_streaming.state.store_files import (
     CHANGELOG,
@@ -32,6 +33,7 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
 from snapshots.readers.formats.cursor import Malformed
 
 UPDATE, DELETE = "update", "delete"
+MOST_KEPT = 64 * 2**20  # bytes of files of state, unpacked
 UNSAFE_ROWS, AVRO = "unsaferow", "avro"
 
 
@@ -51,6 +53,58 @@ class Left:
         return cls(limits.state_bytes, limits.state_records)
 
 
+@dataclass
+class Kept:
+    """Files of state that were read, so that further versions of a state need not read them again.
+
+    Attributes:
+        left: how many bytes may still be kept.
+    """
+
+    left: int = MOST_KEPT
+    changes: dict[Path, tuple[list[Record], int]] = field(default_factory=dict)
+    snapshots: dict[Path, RocksSnapshot] = field(default_factory=dict)
+    pairs: dict[Path, dict[bytes, bytes]] = field(default_factory=dict)
+
+    def records(
+        self, checkpoint: SparkCheckpoint, file: VersionFile, most: int, limits: SparkLimits
+    ) -> tuple[list[Record], int]:
+        """Return the changes in a file, and its unpacked size in bytes. Raises: DamagedFile."""
+        path = checkpoint.files.root / file.path
+        if path not in self.changes:
+            found = read_records(checkpoint.files, file, checkpoint.codec, most, limits)
+            if not self._has_room(found[1]):
+                return found
+            self.changes[path] = found
+        return self.changes[path]
+
+    def snapshot(
+        self, checkpoint: SparkCheckpoint, file: VersionFile, limits: SparkLimits
+    ) -> RocksSnapshot:
+        """Return what a snapshot of RocksDB says of itself. Raises: DamagedFile."""
+        path = checkpoint.files.root / file.path
+        if path not in self.snapshots:
+            self.snapshots[path] = read_zip(checkpoint.files, file.path, limits)
+        return self.snapshots[path]
+
+    def content(
+        self, checkpoint: SparkCheckpoint, file: VersionFile, limits: SparkLimits
+    ) -> dict[bytes, bytes]:
+        """Return the keys and values in a snapshot of RocksDB. Raises: DamagedFile."""
+        path = checkpoint.files.root / file.path
+        if path not in self.pairs:
+            tables = self.snapshot(checkpoint, file, limits).tables
+            pairs = read_tables(checkpoint.files, tables, limits)
+            if not self._has_room(sum(len(key) + len(value) for key, value in pairs.items())):
+                return pairs
+            self.pairs[path] = pairs
+        return self.pairs[path]
+
+    def _has_room(self, size: int) -> bool:
+        self.left -= size
+        return self.left >= 0
+
+
 @dataclass(frozen=True)
 class Place:
     """One partition of one store of one operator."""
@@ -68,6 +122,7 @@ def read_partition(
     version: int,
     limits: SparkLimits,
     left: Left | None = None,
+    kept: Kept | None = None,
 ) -> list[dict[str, Json]]:
     """Return the rows of one version of a state, with ``key`` and ``value``, in no order.
 
@@ -76,10 +131,11 @@ def read_partition(
         operator, reading, partition, version: which state.
         limits: upper bounds.
         left: what may be read, if several partitions share it; it is reduced.
+        kept: files that were read, if several versions share them.
 
     Raises: NotDecodable, DamagedFile.
     """
-    left = left or Left.of(limits)
+    left, kept = left or Left.of(limits), kept or Kept()
     place = Place(operator, store_of(checkpoint, operator, reading), partition)
     needed = chain_of(checkpoint, place, version)
     if needed.lacking:
@@ -88,8 +144,8 @@ def read_partition(
             + (f" and {needed.lacking - 1:,} more files" if needed.lacking > 1 else "")
             + f", so that version {version} of its state cannot be put together."
         )
-    form = form_of(checkpoint, place, reading, needed.files, limits)
-    state = _put_together(checkpoint, form, needed, left, limits)
+    form = form_of(checkpoint, place, reading, needed.files, limits, kept)
+    state = _put_together(checkpoint, form, needed, left, limits, kept)
     left.records -= len(state)
     if left.bytes < 0 or left.records < 0:
         raise NotDecodable(
@@ -102,19 +158,22 @@ def read_partition(
 
 
 def _put_together(
-    checkpoint: SparkCheckpoint, form: Form, needed: Chain, left: Left, limits: SparkLimits
+    checkpoint: SparkCheckpoint,
+    form: Form,
+    needed: Chain,
+    left: Left,
+    limits: SparkLimits,
+    kept: Kept,
 ) -> dict[bytes, bytes]:
     """Return the values of one state by key."""
     state: dict[bytes, bytes] = {}
     for file in needed.files:
         if file.kind == ZIP:
-            state = read_snapshot(checkpoint, file, limits)
+            state = kept.content(checkpoint, file, limits)
             left.bytes -= sum(len(key) + len(value) for key, value in state.items())
             state = {key: state[key] for key in state if key.startswith(form.prefix)}
             continue
-        records, size = read_records(
-            checkpoint.files, file, checkpoint.codec, max(0, left.bytes), limits
-        )
+        records, size = kept.records(checkpoint, file, max(0, left.bytes), limits)
         left.bytes -= size
         with decoding(file.path):
             _apply(state, records, form)
@@ -156,7 +215,7 @@ def read_changes(
         file = listed(checkpoint, place).changes(batch + 1, ids)
         if file is None:
             raise NotDecodable(f"Partition {partition} has no file of what batch {batch} changed.")
-        form = form_of(checkpoint, place, reading, (file,), limits)
+        form = form_of(checkpoint, place, reading, (file,), limits, Kept())
         if form.id is not None:
             raise NotDecodable("The store has column families, whose changes only Spark reads.")
         records, size = read_records(
@@ -197,6 +256,7 @@ def form_of(
     reading: Reading,
     files: Iterable[VersionFile],
     limits: SparkLimits,
+    kept: Kept,
 ) -> Form:
     """Return how the keys and values of a state are kept. Raises: NotDecodable, DamagedFile.
 
@@ -229,7 +289,7 @@ def form_of(
     return replace(
         form,
         family=family,
-        id=_family_id(checkpoint, place, family.name, files, limits),
+        id=_family_id(checkpoint, place, family.name, files, limits, kept),
         has_lists=variable == LIST or family.has_event_time_in_key,
     )
 
@@ -262,6 +322,7 @@ def _family_id(
     name: str,
     files: Sequence[VersionFile],
     limits: SparkLimits,
+    kept: Kept,
 ) -> int:
     """Return the id of a column family, which snapshots name. Raises: NotDecodable, DamagedFile.
 
@@ -269,7 +330,7 @@ def _family_id(
     """
     for file in (*files, *listed(checkpoint, place).files):
         if file.kind == ZIP:
-            families = read_zip(checkpoint.files, file.path, limits).families
+            families = kept.snapshot(checkpoint, file, limits).families
             if name in families:
                 return families[name]
     raise NotDecodable(f"No snapshot names the id of the column family {name!r}.")
@@ -319,21 +380,14 @@ def decoding(path: str) -> Iterator[None]:
         raise FileNotRead(path, f"A row is not read here: {error}.") from error
 
 
-def read_snapshot(
-    checkpoint: SparkCheckpoint, file: VersionFile, limits: SparkLimits
-) -> dict[bytes, bytes]:
-    """Return the keys and values in a snapshot of RocksDB. Raises: DamagedFile."""
-    snapshot = read_zip(checkpoint.files, file.path, limits)
-    return read_tables(checkpoint.files, snapshot.tables, limits)
-
-
 def check_state(
     checkpoint: SparkCheckpoint, place: Place, file: VersionFile, limits: SparkLimits
 ) -> None:
     """Check one state file, as far as it can be read without Spark. Raises: DamagedFile."""
+    kept = Kept()
     pairs: list[tuple[bytes, bytes | None]]
     if file.kind == ZIP:
-        pairs = [*read_snapshot(checkpoint, file, limits).items()]
+        pairs = [*kept.content(checkpoint, file, limits).items()]
     else:
         records, _ = read_records(
             checkpoint.files, file, checkpoint.codec, limits.state_bytes, limits
@@ -341,7 +395,7 @@ def check_state(
         pairs = [(record.key, record.value) for record in records]
     for reading in _readings(checkpoint, place):
         try:
-            form = form_of(checkpoint, place, reading, (file,), limits)
+            form = form_of(checkpoint, place, reading, (file,), limits, kept)
         except NotDecodable:
             continue
         with decoding(file.path):
