@@ -167,7 +167,9 @@ class Query:
         own = self._valid(store)
         base = max((v for v, kind in own if kind in ("snapshot", "zip")), default=0)
         if folder.endswith("/SSTs"):
-            return {NO, NOT_KNOWN} if name in self._tables(store, base) else {YES}
+            if name not in self._tables(store, base):
+                return {YES}
+            return self._repaired(store) if self._has_other_way(own, base) else {NO, NOT_KNOWN}
         assert version is not None
         if version[2] and self._has_commit_ids(int(version[1])) and version[2] not in self.ids:
             return {YES}  # of a failed attempt
@@ -179,8 +181,18 @@ class Query:
             return {YES}  # that byte is behind the mark of the end, where Spark stops to read
         is_base = number == base and kind in ("snapshot", "zip")
         if is_base and self._has_other_way(own, base):
-            return {YES} if how == REMOVED else {NOT_KNOWN}  # Spark 4.3 goes the other way
+            return {YES} if how == REMOVED else self._repaired(folder)
         return {NO} if is_base or number > base else {YES}
+
+    def _repaired(self, store: str) -> set[str]:
+        """Return the answers where older files hold the state: Spark 4.2 and later go this way.
+
+        Spark 3 wrote no operator metadata; and without any snapshot nothing names column families.
+        """
+        operator = "/".join(store.split("/")[:2])
+        has_metadata = any(name.startswith(f"{operator}/_metadata/") for name in self.names)
+        has_families = any(name.startswith(f"{operator}/_stateSchema/") for name in self.names)
+        return {YES, NOT_KNOWN} if has_families else {YES} if has_metadata else {NOT_KNOWN}
 
     def _has_commit_ids(self, version: int) -> bool:
         return bool(self.ids) and version <= self.version

@@ -108,7 +108,7 @@ DAMAGES = (
     Damage(
         "the newest snapshot cut, older deltas there",
         STARTED,
-        NOT_KNOWN,
+        YES,
         (lambda copy: copy.cut(f"{STORE}/{copy.snapshot}.snapshot"),),
     ),
     Damage(

@@ -1,12 +1,17 @@
 """Damaged copies of a real checkpoint are answered as the table of the document says."""
 
+import json
 import re
 import shutil
+import zipfile
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
 from django.conf import settings
 
+from snapshots.readers.engines.registry import READERS
+from tests.readers.engines.needed_files import NO, NOT_KNOWN, YES
 from tests.readers.engines.spark_streaming.damaged_copies import DAMAGES, Copy, answer_about
 
 DOCUMENT = Path(settings.BASE_DIR) / "docs" / "formats" / "completeness.md"
@@ -30,3 +35,68 @@ def test_the_document_has_every_damage_with_what_spark_did():
 def _rows() -> list[tuple[str, ...]]:
     table = DOCUMENT.read_text().partition("| what Spark did |")[2].partition("\n## ")[0]
     return ROW.findall(table)
+
+
+NEWEST, OLDER = "state/0/0/12.zip", ("state/0/0/4.zip", "state/0/0/8.zip")
+CHANGES_BEFORE = [f"state/0/0/{version}.changelog" for version in range(1, 13)]
+METADATA = "state/0/_metadata/metadata"
+
+
+def cut(root: Path, paths: Iterable[str]) -> None:
+    for path in paths:
+        content = (root / path).read_bytes()
+        (root / path).write_bytes(content[: len(content) // 2])
+
+
+def remove(root: Path, paths: Iterable[str]) -> None:
+    for path in paths:
+        (root / path).unlink()
+
+
+def tables(root: Path) -> list[str]:
+    """Return the paths of the tables that the newest snapshot names."""
+    with zipfile.ZipFile(root / NEWEST) as package:
+        listed = json.loads(package.read("metadata").partition(b"\n")[2])["sstFiles"]
+    return [f"state/0/0/SSTs/{table['dfsSstFileName']}" for table in listed]
+
+
+def without_other_way(root: Path) -> None:
+    cut(root, [NEWEST])
+    remove(root, [*OLDER, *CHANGES_BEFORE])
+
+
+def without_changes(root: Path) -> None:
+    cut(root, [NEWEST, "state/0/0/11.changelog"])
+
+
+def of_spark_3(root: Path) -> None:
+    cut(root, [NEWEST])
+    remove(root, [METADATA])
+
+
+REPAIRS: dict[str, tuple[Callable[[Path], None], str, bool]] = {
+    "the newest snapshot is cut": (lambda root: cut(root, [NEWEST]), YES, True),
+    "its tables are cut": (lambda root: cut(root, tables(root)), YES, True),
+    "its tables are removed": (lambda root: remove(root, tables(root)), YES, True),
+    "all snapshots are cut": (lambda root: cut(root, [NEWEST, *OLDER]), YES, True),
+    "it is cut, and older files are removed": (without_other_way, NO, False),
+    "it is cut, and so are changes behind the one before": (without_changes, NO, True),
+    "it is cut, and Spark 3 wrote the state": (of_spark_3, NOT_KNOWN, False),
+}
+"""Changes to a query on RocksDB with changelog: the answer, and whether it tells of the repair.
+
+PySpark 4.3.0 was let start copies with the first five, and did as the answer says.
+"""
+
+
+@pytest.mark.parametrize("name", REPAIRS)
+def test_a_snapshot_that_spark_repairs_by_itself_is_no_obstacle(case, name):
+    root = case("window-agg-rocksdb-changelog") / "checkpoint"
+    for checksums in root.rglob(".*.crc"):
+        checksums.unlink()
+    change, answer, tells = REPAIRS[name]
+    change(root)
+    checks = READERS["spark-streaming"].read(root).restore_check().checks
+    (check,) = (one for one in checks if one.decides)
+    assert check.answer == answer
+    assert any("automatic snapshot repair" in note for note in check.notes) == tells

@@ -44,6 +44,12 @@ OTHER_WAY = (
     "Without the snapshot the state can be put together from older files; Spark 4.3 was seen to do "
     "so, and older versions may not start."
 )
+REPAIRED = (
+    "Spark 4.2 and later put the state together from older files (automatic snapshot repair, if no "
+    "setting below spark.sql.streaming.stateStore.autoSnapshotRepair was changed). Older versions "
+    "do not start."
+)
+MOST_REPLAYED = 500  # changes; the default of autoSnapshotRepair.maxChangeFileReplay
 NO_STATE = "The query keeps no state."
 NO_FOLDER = "It is absent, and the progress reports name stateful operators."
 
@@ -135,6 +141,9 @@ class NeededState:
         self._needed.left -= len(listed.files)
         ids = self._ids.get((place.operator, place.store, place.partition), {})
         needed = chain(listed, version, ids)
+        if (repaired := self._repaired(findings, place, listed, version)) is not None:
+            self._partition(findings, place, repaired, version)
+            return
         if needed.missing is not None:
             more = f", nor are {needed.lacking - 1:,} more" if needed.lacking > 1 else ""
             path = state_path(place.operator, place.partition, place.store, needed.missing)
@@ -144,6 +153,50 @@ class NeededState:
             self._one_of_several(findings, listed, file, ids)
             has_other_way = file.kind in WHOLE and self._has_other_way(listed, file, version, ids)
             self._file(findings, place, file, has_other_way=has_other_way)
+
+    def _repaired(
+        self, findings: Findings, place: Place, listed: PartitionFiles, version: int
+    ) -> PartitionFiles | None:
+        """Return the files without a spoilt snapshot, if Spark does without it; else None.
+
+        PySpark 4.3.0 started from such files, of RocksDB and HDFS-backed, also where all snapshots
+        were spoilt.
+        """
+        ids = self._ids.get((place.operator, place.store, place.partition), {})
+        snapshot = next(iter(chain(listed, version, ids).files), None)
+        said = None if snapshot is None else self._spoilt(place, snapshot)
+        if said is None:
+            return None
+        others = replace(listed, files=tuple(one for one in listed.files if one is not snapshot))
+        way = chain(others, version, ids)
+        changes = sum(file.kind in CHANGES for file in way.files)
+        if way.lacking or changes > MOST_REPLAYED or not self._is_of_spark_4(place.operator):
+            return None
+        schema = self._checkpoint.schemas.get((place.operator, place.store))
+        if changes == len(way.files) and (schema is None or schema.version > 2):
+            return None  # without any snapshot nothing names the column families
+        findings.note(f"{said} {REPAIRED}")
+        return others
+
+    def _spoilt(self, place: Place, snapshot: VersionFile) -> str | None:
+        """Say what is wrong with a snapshot, or with a table that it names; None if nothing is."""
+        if snapshot.kind in CHANGES:
+            return None
+        self._read(place, snapshot)
+        for path in (snapshot.path, *self._tables(place, snapshot)):
+            problem, is_certain = NO_TABLE, True
+            if path in self._needed.files:
+                found, is_certain = self._needed.problem(path)
+                if found is None:
+                    continue
+                problem = found
+            if is_certain:
+                return f"{self._needed.job.path(path)}: {problem}"
+        return None
+
+    def _is_of_spark_4(self, operator: int) -> bool:
+        """Tell whether Spark 4 or later wrote the operator; older versions write no metadata."""
+        return any(one.id == operator and one.file for one in self._checkpoint.operators)
 
     @staticmethod
     def _has_other_way(
