@@ -18,6 +18,7 @@ from snapshots.domain.model.defects import InputRefused
 from snapshots.domain.model.derived import is_derived
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkStreamingReader
+from snapshots.readers.engines.spark_streaming.state.blocks import checksum
 from snapshots.store.inventory.reading import StoredInventory
 from snapshots.store.inventory.writing import write_inventory
 from tests.readers.mutated import mutated
@@ -151,14 +152,32 @@ def in_lz4(data: bytes) -> bytes:
     for at in range(0, len(data), 2**15):
         piece = data[at : at + 2**15]
         block = codec.compress(piece, asbytes=True)
-        parts += [head.pack(b"LZ4Block", 0x25, len(block), len(piece), 0), block]
+        parts += [head.pack(b"LZ4Block", 0x25, len(block), len(piece), checksum(piece)), block]
     return b"".join([*parts, head.pack(b"LZ4Block", 0x15, 0, 0, 0)])
 
 
-@pytest.mark.parametrize("form", ["zstd", "plain", "lz4"])
+def in_snappy(data: bytes) -> bytes:
+    """Compress as Spark does with snappy: a mark, two versions, and blocks of 32 KiB."""
+    codec, parts = pa.Codec("snappy"), [b"\x82SNAPPY\0" + struct.pack(">ii", 1, 1)]
+    for at in range(0, len(data), 2**15):
+        block = codec.compress(data[at : at + 2**15], asbytes=True)
+        parts += [struct.pack(">i", len(block)), block]
+    return b"".join(parts)
+
+
+def in_lzf(data: bytes) -> bytes:
+    """Write chunks of LZF that are not compressed, as Spark does with what does not shrink."""
+    pieces = (data[at : at + 2**15] for at in range(0, len(data), 2**15))
+    return b"".join(b"ZV\0" + struct.pack(">H", len(piece)) + piece for piece in pieces)
+
+
+FORMS = {"plain": bytes, "lz4": in_lz4, "snappy": in_snappy, "lzf": in_lzf}
+
+
+@pytest.mark.parametrize("form", ["zstd", *FORMS])
 def test_an_event_log_of_spark_gives_its_reports(tmp_path, form):
-    data = {"zstd": EVENTS.read_bytes(), "plain": plain_events(), "lz4": in_lz4(plain_events())}
-    (sentences,) = answered(tmp_path, {f"eventlog_v2_local-1/events_1_local-1.{form}": data[form]})
+    data = FORMS[form](plain_events()) if form in FORMS else EVENTS.read_bytes()
+    (sentences,) = answered(tmp_path, {f"eventlog_v2_local-1/events_1_local-1.{form}": data})
     texts = [text for _, text in sentences]
     assert texts[0] == "The query was stopped; no exception ended it."
     assert texts[1].startswith("2 progress reports of the query, the last one of batch 1")

@@ -3,13 +3,12 @@
 People keep ``lastProgress`` and ``recentProgress`` one a line, pretty-printed, as an array, one
 after the other, as Python prints its dictionaries, or inside an object of a listener. An event log
 holds them as ``QueryProgressEvent``, and in ``QueryTerminatedEvent`` the exception that ended a
-query; it is plain or compressed with zstd or lz4.
+query; it is plain or compressed with zstd, lz4, snappy or lzf.
 Source: Spark's StreamingQueryProgress, StreamingQueryListener and EventLogFileWriters.
 """
 
 import json
 import re
-import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,11 +16,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from snapshots.readers.engines.spark_streaming.documents import Json, NotReadable, parse
+from snapshots.readers.engines.spark_streaming.state.blocks import unpack
 from snapshots.readers.formats import literals
+from snapshots.readers.formats.cursor import NotReadHere
 from snapshots.readers.formats.pasted import bare
 
 ZSTD = b"\x28\xb5\x2f\xfd"
-LZ4_OF_JAVA, SNAPPY_OF_SPARK = b"LZ4Block", b"\x82SNAPPY\x00"
+CODECS = {b"LZ4Block": "lz4", b"\x82SNAPPY\x00": "snappy", b"ZV\x00": "lzf", b"ZV\x01": "lzf"}
+"""How Spark names the compressions of event logs, by the first bytes."""
 _EVENT = "org.apache.spark.sql.streaming.StreamingQueryListener$Query"
 PROGRESS, TERMINATED = f"{_EVENT}ProgressEvent", f"{_EVENT}TerminatedEvent"
 _KEYS = {"batchId", "runId", "sources"}
@@ -39,9 +41,7 @@ _REPORT = re.compile(
 _EVENT_LOG = re.compile(rb'\A\s*\{"Event":"(?:SparkListener|org\.apache\.spark\.)')
 _BLANK = re.compile(r"[\s,\x00]*")
 _PIECE = 2**16
-_LZ4_HEADER = struct.Struct("<8sBIII")  # magic, token, sizes stored and original, checksum
-_LZ4_RAW = 0x10  # in the token: the block is stored as it is
-_LZ4_LARGEST = 2**25
+_LARGEST_BEGINNING = 2**25
 _LINES_TRIED = 20
 _DEEPEST = 100  # levels of a line that is tried
 _DEEPEST_INSIDE = 2  # levels above a report
@@ -81,7 +81,7 @@ class Found:
 
 def begins_with_reports(start: bytes) -> str | None:
     """Return what a file's first bytes show that it holds; None if it holds no reports."""
-    if start.startswith((ZSTD, LZ4_OF_JAVA)):
+    if start.startswith((ZSTD, *CODECS)):
         start = _beginning(start)
     start = bare(start)
     if _EVENT_LOG.match(start):
@@ -92,9 +92,11 @@ def begins_with_reports(start: bytes) -> str | None:
 
 
 def _beginning(start: bytes) -> bytes:
-    """Return what the first bytes of a zstd stream decompress to, as far as that is possible."""
-    if start.startswith(LZ4_OF_JAVA):
-        return b"".join(_lz4_blocks(start, _PIECE))
+    """Return what the first bytes of a stream decompress to, as far as that is possible."""
+    if (codec := _codec_of(start)) is not None:
+        with suppress(NotReadHere):
+            return unpack(start, codec, _LARGEST_BEGINNING).content
+        return b""
     parts: list[bytes] = []
     try:
         with pa.input_stream(pa.BufferReader(start), compression="zstd") as stream:
@@ -107,10 +109,11 @@ def _beginning(start: bytes) -> bytes:
 
 def decompressed(data: bytes, most: int) -> bytes:
     """Return the content of a file. Raises: NotReadable."""
-    if data.startswith(SNAPPY_OF_SPARK):
-        raise NotReadable("It is an event log compressed with snappy, which is not read.")
-    if data.startswith(LZ4_OF_JAVA):
-        return b"".join(_lz4_blocks(data, most))
+    if (codec := _codec_of(data)) is not None:
+        try:
+            return unpack(data, codec, most).content
+        except NotReadHere as error:
+            raise NotReadable(f"{error.what}.") from error
     if not data.startswith(ZSTD):
         return data
     parts, size = [], 0
@@ -127,24 +130,8 @@ def decompressed(data: bytes, most: int) -> bytes:
     return b"".join(parts)  # an event log that is being written ends amid a block
 
 
-def _lz4_blocks(data: bytes, most: int) -> Iterator[bytes]:
-    """Yield the blocks of a stream of lz4-java's LZ4BlockOutputStream, up to the first damage."""
-    place, size, codec = 0, 0, pa.Codec("lz4_raw")
-    while data.startswith(LZ4_OF_JAVA, place) and len(data) >= place + _LZ4_HEADER.size:
-        _, token, stored, original, _ = _LZ4_HEADER.unpack_from(data, place)
-        place += _LZ4_HEADER.size
-        block = data[place : place + stored]
-        place += stored
-        size += original
-        if len(block) < stored or not 0 < original <= _LZ4_LARGEST or size > most:
-            return
-        if token & 0xF0 == _LZ4_RAW:
-            yield block
-            continue
-        try:
-            yield codec.decompress(block, decompressed_size=original, asbytes=True)
-        except (OSError, pa.ArrowException):
-            return
+def _codec_of(data: bytes) -> str | None:
+    return next((codec for magic, codec in CODECS.items() if data.startswith(magic)), None)
 
 
 def documents(data: bytes, depth: int) -> Iterator[Found]:
