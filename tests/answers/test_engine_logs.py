@@ -161,10 +161,14 @@ def test_structured_logs_of_spark_4_are_read(answers):
     assert "2025-10-09 09:05:20.001 UTC" in said["restarts"].text
 
 
-def test_a_log_beside_the_checkpoint_directory_adds_what_happened(shared_data, answers):
+@pytest.mark.parametrize("is_same", [True, False])
+def test_a_log_beside_a_checkpoint_directory_adds_what_happened(is_same, shared_data, answers):
     with zipfile.ZipFile(shared_data / "spark-streaming" / "stateless-rate-to-json.zip") as opened:
         files = {name: opened.read(name) for name in opened.namelist() if not name.endswith("/")}
-    both = answers(files | {"driver.log": driver()})
+    (metadata,) = (data for name, data in files.items() if name.endswith("checkpoint/metadata"))
+    query = json.loads(metadata)["id"] if is_same else QUERY
+    both = answers(files | {"driver.log": driver().replace(QUERY.encode(), query.encode())})
+    assert len(both) == 2
     assert sum("restarts" in said for said in both) == 1
     assert sum("restorable" in said for said in both) == 1  # the page answers that once
 
@@ -220,14 +224,14 @@ def test_a_line_that_begins_with_its_job_is_of_that_job(tmp_path):
     log += engine("wait checkpoint completed: 9", prefix="[77] ", first=5)
     upload = read(tmp_path, {"a.log": log}, "seatunnel")
     assert {(one.job, one.id) for one in upload.inventory().checkpoints} == {
-        (str(JOB), 5), ("77", 9),
+        (f"log of {JOB}", 5), ("log of 77", 9),
     }  # fmt: skip
 
 
 def test_a_log_that_begins_amid_a_job_has_one_job(tmp_path):
     log = engine("wait checkpoint completed: 5", done(5), "wait checkpoint completed: 6", done(6))
     upload = read(tmp_path, {"a.log": log}, "seatunnel")
-    assert [job.key for job in upload.inventory().jobs] == [str(JOB)]
+    assert [job.key for job in upload.inventory().jobs] == [f"log of {JOB}"]
 
 
 @pytest.mark.parametrize(

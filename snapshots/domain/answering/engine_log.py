@@ -33,6 +33,11 @@ _NO_FILES = (
 )
 
 
+def is_of_log(job: JobInventory) -> bool:
+    """Tell whether a log tells of a job."""
+    return any(fact.name == "from" and fact.value == "log" for fact in job.facts)
+
+
 def subject(
     summary: UploadSummary, job: JobInventory, report: JobReport, detail: Detail
 ) -> Subject:

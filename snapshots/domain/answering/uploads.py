@@ -1,5 +1,7 @@
 """The first answer to an upload of an engine: the sentences about each of its jobs."""
 
+from collections.abc import Sequence
+
 from snapshots.domain.answering import (
     engine_log,
     flink,
@@ -13,6 +15,7 @@ from snapshots.domain.answering.job_report import JobReport
 from snapshots.domain.answering.sentences import Subject
 from snapshots.domain.answering.upload_summary import Detail, Point, UploadSummary
 from snapshots.domain.inventory.model import JobInventory
+from snapshots.domain.inventory.restore_check import LISTED
 
 FLINK, SPARK = "flink", "spark"
 
@@ -34,9 +37,26 @@ def subjects(
     """
     jobs = sorted(summary.jobs, key=lambda job: _newest_at(summary.of_job(job.key)), reverse=True)
     own = tuple(_subject(summary, job, reports, detail, timed) for job in jobs)
-    if summary.engine == SPARK and len(jobs) > 1:
-        return (spark_queries.whole(summary, jobs, own), *own)
+    queries = _queries(jobs, own)
+    if summary.engine == SPARK and len(queries) > 1:
+        return (spark_queries.whole(summary, *zip(*queries, strict=True)), *own)
     return own
+
+
+def _queries(
+    jobs: Sequence[JobInventory], subjects: Sequence[Subject]
+) -> list[tuple[JobInventory, Subject]]:
+    """Return the queries of an upload with the sentences about each, each query once.
+
+    Logs and listings tell of queries whose directories may be in the upload, too.
+    """
+    queries = [
+        (job, subject)
+        for job, subject in zip(jobs, subjects, strict=True)
+        if not engine_log.is_of_log(job)
+    ]
+    uploaded = [pair for pair in queries if not pair[0].key.startswith(LISTED)]
+    return uploaded or queries
 
 
 def _newest_at(points: list[Point]) -> int:

@@ -109,6 +109,11 @@ class LogStory:
     has_more_failures: bool = False
     facts: dict[str, Fact] = field(default_factory=dict)
 
+    @property
+    def told_key(self) -> str:
+        """The key of what the log tells, which differs from that of the job's files."""
+        return f"log of {self.key}"
+
     def checkpoint(
         self, number: int, place: str, kind: str, pipeline: int | None = None
     ) -> LoggedCheckpoint:
@@ -135,7 +140,7 @@ class LogStory:
     def report(self) -> JobReport:
         """Return what the first answer says of the job."""
         return JobReport(
-            key=self.key,
+            key=self.told_key,
             state=self.state,
             answers=(CHECKPOINTS, EXCEPTIONS),
             counts={
@@ -174,7 +179,7 @@ def told_by_logs(
     return ToldUpload(
         engine,
         tuple(
-            JobInventory(story.key, story.name, (FROM_LOG, *story.facts.values()))
+            JobInventory(story.told_key, story.name, (FROM_LOG, *story.facts.values()))
             for story in stories
         ),
         tuple(
@@ -212,7 +217,7 @@ def _told(story: LogStory, job: int | None, one: LoggedCheckpoint) -> Told:
         *([f"pipeline {one.pipeline}"] if one.pipeline is not None else []),
     ]
     item = CheckpointInventory(
-        job=story.key,
+        job=story.told_key,
         id=one.number,
         kind=one.kind,
         status=one.status,

@@ -22,7 +22,7 @@ from snapshots.readers.formats.log_lines import LogAccount, LogLine, age_of
 
 CHECKPOINT, SAVEPOINT = "checkpoint", "savepoint"
 MOST_LOGS = 200
-NAMELESS = "log"
+NAMELESS = "a job"
 _MOST_PENDING = 1_000  # checkpoints of a job that have begun and not ended
 _EXPIRED = "Checkpoint expired before completing."
 _NORMAL = ("CheckpointCoordinator completed", "Pipeline turn to end state")

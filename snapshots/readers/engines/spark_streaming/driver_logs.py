@@ -20,7 +20,7 @@ from snapshots.readers.formats.log_lines import LogAccount, LogLine, age_of
 
 BATCH = "batch"
 MOST_LOGS = 200
-NAMELESS = "log"
+NAMELESS = "a query"
 _MOST_REPORT = 2_000  # lines of a progress report
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _QUERY = rf"(?:(?P<name>[^\[\]]{{1,300}}) )?\[id = (?P<query>{_UUID}), runId = {_UUID}\]"
