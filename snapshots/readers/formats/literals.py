@@ -17,7 +17,7 @@ _SPACE = re.compile(r"[\s\u00a0]*")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _WORD = re.compile(r"[A-Za-z]+")
 _CLOSING = {'"': '"”', "“": '"”', "”": '"”', "'": "'’", "‘": "'’", "’": "'’"}
-_REST = {marks: re.compile(rf"((?:[^\\{marks}]|\\.)*)[{marks}]", re.S) for marks in ('"”', "'’")}
+_REST = {marks: re.compile(rf"((?:[^\\{marks}]++|\\.)*+)[{marks}]", re.S) for marks in ('"”', "'’")}
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.S)
 _ESCAPED: Mapping[str, str] = MappingProxyType(
     {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\n": "", "0": "\0"}
