@@ -4,6 +4,7 @@ import json
 import time
 import zipfile
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -186,3 +187,21 @@ def test_hostile_plans_take_little_time_and_never_fail(content):
     naming, _ = read_naming([("file", content)])
     assert all(node.columns() is None or node.own for plan in naming.plans for node in plan.nodes)
     assert time.monotonic() - begin < 5
+
+
+@pytest.mark.long
+def test_damaged_plans_never_fail_and_name_no_more_columns_than_there_are(tmp_path):
+    given = unpacked(tmp_path, "joins", PLAN, EXPLAIN, TABLES)
+    whole = {name: (given / name).read_bytes() for name in (PLAN, EXPLAIN, TABLES)}
+    chance = Random(24)
+    for name in chance.choices(list(whole), k=500):
+        content = bytearray(whole[name])
+        for _ in range(chance.randint(1, 6)):
+            begin = chance.randrange(len(content))
+            content[begin : begin + chance.choice((1, 1, 40))] = chance.randbytes(1)
+        (given / name).write_bytes(content)
+        for operator in operators(given).values():
+            for state in operator.states:
+                if (own := state.columns) is not None and state.type_in_full is not None:
+                    assert len(own.key) <= state.type_in_full.split(" → ")[0].count(",") + 1
+        (given / name).write_bytes(whole[name])
