@@ -63,8 +63,8 @@ def written(folder: Path, files: Files) -> Path:
 REPORTS = {
     "flink-checkpointing-off": "Needs a look: Flink says that checkpointing is not enabled; the "
     "job was running",
-    "flink-debug-dump": "3 of 4 subtasks acknowledged it. Not acknowledged by 1 of "
-    "c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2c2",
+    "flink-debug-dump": "3 of 4 subtasks acknowledged it. Not acknowledged by 1 subtask of "
+    "vertex c2c2c2c2; which of them is not known.",
     "flink-debug-dump-json": "Checkpoint 11 completed after 1.2 s with 4 of 4 subtasks",
     "flink-job-not-found": "not found”. Is the id right, and is it a job of this cluster?",
     "flink-job-only": "Not well: the job had failed when Flink answered",
@@ -164,8 +164,8 @@ OTHERS: dict[str, dict[str, tuple[Files, str]]] = {
         "a bounded job": (packed("flink-rest/finished-off"), "the job had finished"),
     },
     "statistics of a checkpoint": {
-        "failed": ({"d.json": dump(5, "FAILED", 2)}, "Not acknowledged by 2 of cccc"),
-        "in a log": ({"jm.log": f"{DUMP}{dump(6, 'FAILED', 3)} \n"}, "acknowledged by 1 of ccc"),
+        "failed": ({"d.json": dump(5, "FAILED", 2)}, "Not acknowledged by 2 subtasks of "),
+        "in a log": ({"jm.log": f"{DUMP}{dump(6, 'FAILED', 3)} \n"}, "by 1 subtask of "),
         "completed": ({"d": dump(7, "COMPLETED", 4)}, "completed after 1 s with 4 of 4 subtasks"),
         "nobody": (
             {"d": dump(8, "FAILED", 2, tasks={}, num_acknowledged_subtasks=0)},

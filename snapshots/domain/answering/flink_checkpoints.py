@@ -116,7 +116,8 @@ def _acknowledged(facts: CheckpointFacts) -> str:
         return f"None of {times(facts.subtasks or 0, 'subtask')} acknowledged it."
     counted = f"{facts.acknowledged:,} of {times(facts.subtasks or 0, 'subtask')} acknowledged it"
     lacking = [
-        f"{vertex.parallelism - vertex.acknowledged:,} of {vertex.name or vertex.id}"
+        f"{times(vertex.parallelism - vertex.acknowledged, 'subtask')} of "
+        f"{vertex.name or vertex.id}"
         for vertex in facts.vertices
         if vertex.parallelism is not None
         and vertex.acknowledged is not None
@@ -124,7 +125,9 @@ def _acknowledged(facts: CheckpointFacts) -> str:
     ]
     if not lacking:
         return f"{counted}; who did not is not known."
-    return f"{counted}. Not acknowledged by {listed(lacking, MOST_NAMED)}; which is not known."
+    return (
+        f"{counted}. Not acknowledged by {listed(lacking, MOST_NAMED)}; which of them is not known."
+    )
 
 
 def slowest(job: FlinkJob, report: JobReport) -> Sentence | None:

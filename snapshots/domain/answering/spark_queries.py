@@ -43,7 +43,10 @@ def whole(
         known = {RESTORABLE: can, NOT_RESTORABLE: cannot}.get(answer or "", unsure)
         known.append(job.name or job.key)
     worst = [min((item.level for item in one.sentences), key=LEVELS.index) for one in subjects]
-    sentences = [Sentence(WHOLE, _restarts(can, cannot, unsure), _level(worst), _LINK)]
+    level = _level(worst)
+    if unsure and level not in (WRONG, WATCH):
+        level = NOT_KNOWN
+    sentences = [Sentence(WHOLE, _restarts(can, cannot, unsure), level, _LINK)]
     for level, words in ((WRONG, "Not well"), (WATCH, "To look at")):
         names = [
             one.name or one.key for one, own in zip(subjects, worst, strict=True) if own == level

@@ -48,12 +48,13 @@ def _queries(
 ) -> list[tuple[JobInventory, Subject]]:
     """Return the queries of an upload with the sentences about each, each query once.
 
-    Logs and listings tell of queries whose directories may be in the upload, too.
+    Logs and listings tell of queries whose directories may be in the upload, too. Progress reports
+    alone do not tell whether a restart goes on.
     """
     queries = [
         (job, subject)
         for job, subject in zip(jobs, subjects, strict=True)
-        if not engine_log.is_of_log(job)
+        if not (engine_log.is_of_log(job) or spark_progress.is_of_reports(job))
     ]
     uploaded = [pair for pair in queries if not pair[0].key.startswith(LISTED)]
     return uploaded or queries
