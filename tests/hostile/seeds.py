@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import zstandard
 
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.readers.logs.native import write_lines
@@ -27,6 +28,7 @@ SHARED = Path(os.environ.get("SHARED_DATA", ROOT.parent / "shared" / "data"))
 LOGS = Path(__file__).parents[1] / "data" / "logs"
 LARGEST_FILE = 60_000  # bytes; larger ones of a case are left out
 MOST_FILES = 24
+DATA = Path(__file__).resolve().parents[1] / "data"
 MAPPED = "MAPPED"  # stands for the format that names the saved mapping
 
 
@@ -160,6 +162,33 @@ def _flink() -> list[Seed]:
     return [*found, *(_one(name, data) for name, data in files)]
 
 
+def _flink_operators() -> list[Seed]:
+    """States of SQL, of PyFlink, and behind a serializer of somebody's own."""
+    packages = [*sorted((DATA / "flink-sql").glob("*.zip")), DATA / "pyflink" / "process.zip"]
+    return [Seed(path.stem, _small(_zip(path))) for path in packages]
+
+
+def _flink_answers() -> list[Seed]:
+    """Answers of Flink's REST API, together and alone, archives, and what a log prints of them."""
+    packages = sorted((DATA / "flink-rest").glob("*.zip"))
+    found = [Seed(path.stem, _small(_zip(path))) for path in packages]
+    alone = [
+        _one(name.rpartition("/")[2], data)
+        for seed in found
+        for name, data in list(seed.files.items())[:3]
+    ]
+    reports = SHARED / "reports"
+    names = ("flink-debug-dump/jobmanager.log", "flink-debug-dump-json/dump-11.json")
+    return [*found, *alone, *(_one(Path(n).name, (reports / n).read_bytes()) for n in names)]
+
+
+def _engine_logs() -> list[Seed]:
+    """Logs of processes of Flink, together and alone."""
+    found = _zip(DATA / "logs" / "flink-2.3-expired-and-restored.zip")
+    alone = [_one(name.rpartition("/")[2], data) for name, data in found.items()]
+    return [Seed("logs", found), *alone]
+
+
 def _folder(root: Path) -> dict[str, bytes]:
     paths = [
         path
@@ -186,6 +215,28 @@ def _spark() -> list[Seed]:
     return [*found, _one("driver.log", driver[:60_000])]
 
 
+def _spark_logs() -> list[Seed]:
+    """Logs of other sources, other codecs of state, queries without a batch and inside others."""
+    packages = [*(DATA / "spark-logs").glob("*.zip"), *(DATA / "spark-state").glob("*.zip")]
+    return [Seed(path.stem, _small(_zip(path))) for path in sorted(packages)]
+
+
+def _spark_reports() -> list[Seed]:
+    """Progress reports alone, a line each and pretty-printed, and an event log."""
+    lines = (SHARED / "reports" / "spark-progress-only" / "progress.jsonl").read_bytes()
+    pretty = [json.dumps(json.loads(line), indent=2) for line in lines.splitlines()]
+    events = next((DATA / "spark-progress").glob("*.zstd"))
+    return [
+        _one("progress.jsonl", lines),
+        _one("progress.json", "\n".join(pretty).encode()),
+        _one(events.name, events.read_bytes()),
+        _one(
+            "events_1_local-1",
+            zstandard.ZstdDecompressor().stream_reader(events.read_bytes()).read(),
+        ),
+    ]
+
+
 def _seatunnel() -> list[Seed]:
     return [Seed(path.stem, _zip(path)) for path in sorted((SHARED / "seatunnel").glob("*.zip"))]
 
@@ -194,6 +245,13 @@ def _zip(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         names = [name for name in archive.namelist() if not name.endswith(("/", "expected.json"))]
         return {name: archive.read(name) for name in names}
+
+
+def _small(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Leave out what no engine wrote, and large files."""
+    named = {n: d for n, d in files.items() if not n.endswith(("case.json", "expected.json"))}
+    kept = [name for name, data in named.items() if len(data) < LARGEST_FILE]
+    return {name: named[name] for name in kept[:MOST_FILES]}
 
 
 def _one(name: str, data: bytes) -> Seed:
@@ -212,7 +270,12 @@ _SEEDS: dict[str, Callable[[], list[Seed]]] = {
     "vector-timestamps": _timestamps,
     "mapped": _mapped,
     "flink": _flink,
+    "flink-operators": _flink_operators,
+    "flink-answers": _flink_answers,
+    "engine-logs": _engine_logs,
     "spark-streaming": _spark,
+    "spark-logs": _spark_logs,
+    "spark-reports": _spark_reports,
     "seatunnel": _seatunnel,
 }
 FORMATS = tuple(_SEEDS)
