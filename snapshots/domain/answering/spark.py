@@ -55,10 +55,13 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
     """Return the sentences about one query."""
     points, flaws = summary.of_job(job.key), _flaws(summary, job)
     doubt = _doubt(points[-1], is_damaged=bool(flaws)) if points else None
+    comes_first = doubt is not None and (doubt.level == WRONG or bool(flaws))
     sentences = [
-        *_damage(flaws, summary),
+        *([doubt] if doubt is not None and comes_first else ()),
+        *_damage(flaws, summary, can_restart=bool(points) and doubt is None),
         *_shown(job),
         *_last_batch(points, doubt, is_ahead=any(fact.name == AHEAD for fact in job.facts)),
+        *([doubt] if doubt is not None and not comes_first else ()),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
         *_time(points, has_reports=_has_reports(job)),
@@ -96,15 +99,16 @@ def _prefix(job: JobInventory) -> str:
     return "" if folder == UPLOAD_ITSELF else f"{folder}/"
 
 
-def _damage(flaws: list[Flaw], summary: UploadSummary) -> Iterator[Sentence]:
-    """Name the most serious damaged or missing file, and count the others."""
+def _damage(flaws: list[Flaw], summary: UploadSummary, *, can_restart: bool) -> Iterator[Sentence]:
+    """Name the most serious damaged or missing file, count the others, and say what needs them."""
     if not flaws:
         return
     first = flaws[0]
     more = (summary.flaws_total if len(summary.jobs) == 1 else len(flaws)) - 1
     others = f" {times(more, 'more file')} {_are(more)} damaged or missing." if more else ""
     spoils = f" It spoils {first.spoils}." if first.spoils else ""
-    text = f"Damaged or missing: {first.path}. {first.what}{spoils}{others}"
+    needless = " A restart goes on all the same." if can_restart else ""
+    text = f"Damaged or missing: {first.path}. {first.what}{spoils}{others}{needless}"
     yield Sentence("damage", text, WRONG, _FILES)
 
 
@@ -148,8 +152,6 @@ def _last_batch(
         reason = last.item.problem or "The files do not say."
         text = f"Whether {named(last)}, the last one, was committed is not known. {reason}"
         yield Sentence("last-batch", text, NOT_KNOWN, (to_checkpoint(last),))
-    if doubt is not None:
-        yield doubt
 
 
 def _all_committed(
@@ -326,7 +328,8 @@ def _state(points: Sequence[Point], *, is_damaged: bool) -> Iterator[Sentence]:
         text = f"{amount}. Whether all of it can be read is not known: see the damaged files."
         yield Sentence("restorable", text, NOT_KNOWN, (*link, *_FILES))
     else:
-        yield Sentence("restorable", f"{amount}, and no file of it is missing.", WELL, link)
+        whole = "all of it is there" if is_damaged else "no file of it is missing"
+        yield Sentence("restorable", f"{amount}, and {whole}.", WELL, link)
 
 
 def _no_state(last: Point) -> Sentence:

@@ -169,25 +169,33 @@ class Query:
         if folder.endswith("/SSTs"):
             if name not in self._tables(store, base):
                 return {YES}
-            return self._repaired(store) if self._has_other_way(own, base) else {NO, NOT_KNOWN}
+            has_other_way = self._has_other_way(own, base, self._has_families(store))
+            return self._repaired(store) if has_other_way else {NO, NOT_KNOWN}
         assert version is not None
         if version[2] and self._has_commit_ids(int(version[1])) and version[2] not in self.ids:
             return {YES}  # of a failed attempt
         number, kind = int(version[1]), version[3]
         if number > self.version or number < base:
             return {YES}
-        has_checksums = {f"{folder}/.{name}.crc", f"{folder}/{name}.crc"} & set(self.names)
-        if how == LAST_BYTE and kind != "zip" and not has_checksums:
-            return {YES}  # that byte is behind the mark of the end, where Spark stops to read
         is_base = number == base and kind in ("snapshot", "zip")
-        if is_base and self._has_other_way(own, base):
+        is_needed = is_base or number > base
+        if how == LAST_BYTE and kind != "zip" and f"{folder}/{name}.crc" not in self.names:
+            # That byte is behind the mark of the end, where Spark stops to read. It does not look
+            # at Hadoop's checksums.
+            return {NOT_KNOWN} if is_needed and f"{folder}/.{name}.crc" in self.names else {YES}
+        if is_base and self._has_other_way(own, base, self._has_families(store)):
             return {YES} if how == REMOVED else self._repaired(folder)
-        return {NO} if is_base or number > base else {YES}
+        return {NO} if is_needed else {YES}
+
+    def _has_families(self, store: str) -> bool:
+        """Tell whether the state has column families, which Spark finds only in a snapshot."""
+        operator = "/".join(store.split("/")[:2])
+        return any(name.startswith(f"{operator}/_metadata/v2/") for name in self.names)
 
     def _repaired(self, store: str) -> set[str]:
         """Return the answers where older files hold the state: Spark 4.2 and later go this way.
 
-        Spark 3 wrote no operator metadata; and without any snapshot nothing names column families.
+        Spark 3 wrote no operator metadata.
         """
         operator = "/".join(store.split("/")[:2])
         has_metadata = any(name.startswith(f"{operator}/_metadata/") for name in self.names)
@@ -209,11 +217,12 @@ class Query:
                 found.add((int(match[1]), match[3]))
         return found
 
-    def _has_other_way(self, own: set[tuple[int, str]], base: int) -> bool:
+    def _has_other_way(self, own: set[tuple[int, str]], base: int, has_families: bool) -> bool:
         """Tell whether the version can be put together without its newest snapshot."""
         older = max((v for v, kind in own if kind in ("snapshot", "zip") and v < base), default=0)
         changed = {v for v, kind in own if kind in ("delta", "changelog")}
-        return changed >= set(range(older + 1, self.version + 1))
+        begins = older > 0 or not has_families
+        return begins and changed >= set(range(older + 1, self.version + 1))
 
     def _tables(self, store: str, base: int) -> set[str]:
         names = set()

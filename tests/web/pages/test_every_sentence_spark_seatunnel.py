@@ -71,8 +71,8 @@ SPOILT = {
     "damaged-no-schema": (
         "window-agg-hdfs",
         set(range(12)),
-        f"{MAIN}/state/0/0/_metadata/schema: It is missing, and without this schema the bytes of "
-        "the state have no meaning.",
+        f"{MAIN}/state/0/0/_metadata/schema: It is missing, so that nobody can tell here what the "
+        "bytes of the state mean.",
     ),
     "damaged-truncated-offset": (
         "window-agg-hdfs",

@@ -219,7 +219,9 @@ class _Reader:
             ),
             topology=_topology(logs, operators, reports, source_logs),
             left_overs=tuple(left_overs(versions, state_ids(logs, operators))),
-            missing_partitions=_missing(operators, versions) if _has_ended(logs, batches) else {},
+            missing_partitions=(
+                _missing(operators, versions, schemas) if _has_ended(logs, batches) else {}
+            ),
             reported_operators=max((len(report.operators) for report in reports), default=None),
             damaged=tuple(self.damaged),
             roles=self._roles(versions),
@@ -383,11 +385,20 @@ def _has_ended(logs: Logs, batches: Sequence[Batch]) -> bool:
     return bool(logs.committed) or not logs.planned or any(batch.batch for batch in batches)
 
 
-def _missing(operators: Sequence[Operator], versions: StoreVersions) -> dict[int, tuple[int, ...]]:
+def _missing(
+    operators: Sequence[Operator],
+    versions: StoreVersions,
+    schemas: Mapping[tuple[int, str], StateSchema],
+) -> dict[int, tuple[int, ...]]:
+    """Return the partitions without a folder by operator.
+
+    Without a schema nothing tells state without a key, which has partition 0 alone.
+    """
+    with_schema = {operator for operator, _ in schemas}
     missing = {}
     for operator in operators:
         present = {p for partitions in versions.get(operator.id, {}).values() for p in partitions}
         absent = set(range(operator.used_partitions or 0)) - present
-        if absent:
+        if absent and (present != {0} or operator.id in with_schema):
             missing[operator.id] = tuple(sorted(absent))
     return missing

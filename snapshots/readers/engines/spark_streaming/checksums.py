@@ -1,13 +1,17 @@
 """Compare files with the checksums that lie beside them.
 
 A local file system of Hadoop keeps ``.<name>.crc``: the word ``crc``, a zero byte, how many bytes a
-checksum covers, and a CRC-32 for each such piece. A file without it is read unchecked, and Spark
-was seen to start where it is cut short. Where it is left alone, without its file, the file cannot
-be written again. Beside files of state Spark keeps ``<name>.crc``: JSON with the size of the file.
+checksum covers, and a CRC-32 for each such piece. Only Hadoop's FileSystem checks them, by which
+Spark reads the id of the query and what RocksDB has stored. FileContext, by which it reads all
+else, writes them and does not look at them: Spark 4.3 starts from a changed offset file. Where the
+checksums are left alone, without their file, the file cannot be written again. Beside files of
+state Spark keeps ``<name>.crc``: JSON with the size of the file, which it compares.
 
-Source: Hadoop's ChecksumFs, Spark's ChecksumCheckpointFileManager.
+Source: Hadoop's ChecksumFileSystem, ChecksumFs and FilterFs.open, Spark's StreamMetadata,
+RocksDBFileManager and ChecksumCheckpointFileManager.
 """
 
+import re
 import struct
 import zlib
 from dataclasses import dataclass
@@ -21,6 +25,8 @@ _MAGIC = b"crc\0"
 _SUM_BYTES = 4
 _DEEPEST = 10
 _REFUSED = "Spark may refuse the file beside this file of checksums."
+_CHECKED = re.compile(r"metadata|.*\.(?:zip|sst)")  # what Spark reads by FileSystem
+_UNCHECKED = "Spark reads it without looking at them, and may go on with what was changed."
 
 
 @dataclass(frozen=True)
@@ -28,7 +34,8 @@ class Disagreement:
     """What the checksums beside a file say against it.
 
     Attributes:
-        is_certain: whether the file itself differs from them; else a checksum file is damaged.
+        is_certain: whether Spark refuses the file; else it does not look, or the checksum file is
+            what is damaged.
     """
 
     sentence: str
@@ -46,8 +53,11 @@ def disagreement(files: Files, path: str, limits: SparkLimits) -> Disagreement |
             sentence = check(files, subject, sums, limits)
         except DamagedFile as error:
             sentence, subject = (f"{error} {_REFUSED}", sums) if sums == own else (None, sums)
-        if sentence is not None:
-            return Disagreement(sentence, is_certain=subject == path)
+        if sentence is None:
+            continue
+        if subject == path and sums != own and not _CHECKED.fullmatch(path):
+            return Disagreement(f"{sentence} {_UNCHECKED}", is_certain=False)
+        return Disagreement(sentence, is_certain=subject == path)
     return None
 
 

@@ -100,3 +100,48 @@ def test_a_snapshot_that_spark_repairs_by_itself_is_no_obstacle(case, name):
     (check,) = (one for one in checks if one.decides)
     assert check.answer == answer
     assert any("automatic snapshot repair" in note for note in check.notes) == tells
+
+
+# --- what a real Spark 4.3 did with other checkpoints (bench/real_spark_restarts.py) -----------
+
+
+def test_column_families_need_a_snapshot_though_all_changes_are_there(case, tmp_path):
+    root = shutil.copytree(case("join-inner-rocksdb-vcf"), tmp_path / "copy")
+    for snapshot in (root / "checkpoint/state/0/0").glob("*.zip"):
+        snapshot.unlink()
+
+    check = READERS["spark-streaming"].read(root).restore_check()
+
+    assert check.answer == NO
+    assert "column families" in check.checks[-1].witnesses[0]
+
+
+@pytest.mark.parametrize("log", ["offsets", "commits", "sources/0"])
+def test_a_log_that_differs_from_its_checksums_leaves_the_answer_open(case, tmp_path, log):
+    """Spark reads it by Hadoop's FileContext, which does not look at them."""
+    root = shutil.copytree(case("purged-history") / "checkpoint", tmp_path / "copy")
+    newest = max((int(p.name), p) for p in (root / log).iterdir() if p.name.isdigit())[1]
+    newest.write_text(newest.read_text() + " ")
+
+    check = READERS["spark-streaming"].read(root).restore_check()
+
+    assert check.answer == NOT_KNOWN
+    assert "reads it without looking at them" in check.checks[-1].unknown[0]
+
+
+def test_an_id_that_differs_from_its_checksums_keeps_spark_from_starting(case, tmp_path):
+    root = shutil.copytree(case("purged-history") / "checkpoint", tmp_path / "copy")
+    (root / "metadata").write_text((root / "metadata").read_text() + " ")
+
+    assert answer_about(root) == NO
+
+
+def test_state_without_a_key_lacks_no_partition_where_its_schema_lacks(case, tmp_path):
+    root = shutil.copytree(case("global-agg-no-key"), tmp_path / "copy")
+    for schema in root.rglob("*schema*"):
+        schema.unlink()
+
+    upload = READERS["spark-streaming"].read(root)
+
+    assert upload.restore_check().answer != NO
+    assert not upload.jobs[0].checkpoint.missing_partitions

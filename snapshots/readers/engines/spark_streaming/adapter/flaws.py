@@ -20,7 +20,7 @@ MOST_SAID = 5  # sentences of one batch
 MOST_FILES = 1_000  # whose batches are named
 GONE = "It is missing, and without it the state cannot be put together."
 NO_FOLDER = "This folder of a partition is missing, and Spark reads its rows as if there were none."
-NO_SCHEMA = "It is missing, and without this schema the bytes of the state have no meaning."
+NO_SCHEMA = "It is missing, so that nobody can tell here what the bytes of the state mean."
 OF_A_BATCH = ("offset log", "commit log")  # roles of files that one batch needs
 OF_ALL = ("query id", "operator metadata", "state schema")  # roles of files that all batches need
 

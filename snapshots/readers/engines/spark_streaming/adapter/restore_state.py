@@ -24,19 +24,25 @@ from snapshots.readers.engines.spark_streaming.state.store_files import (
     DEFAULT_STORE,
     WHOLE,
     ZIP,
+    Chain,
     PartitionFiles,
     VersionFile,
     chain,
+    whole_name,
 )
 from snapshots.readers.engines.spark_streaming.state.stored_state import Place, check_state
 
 OPERATOR, SCHEMA = "operator metadata", "state schema"
 CHANGED, SNAPSHOT, TABLE = "state changes", "state snapshot", "state table"
 NO_PARTITION = "No file of state of this partition is there."
+NO_FAMILIES = (
+    "It is not there. The state has column families, which only a snapshot names: Spark cannot put "
+    "it together from changes alone."
+)
 NO_TABLE = "A snapshot names this table, and it is absent."
 NO_SCHEMA = (
-    "There is no schema of it, so that nobody can tell here what its bytes mean. Spark takes the "
-    "schema of the query that starts."
+    "There is no schema of it, so that nobody can tell here what its bytes mean. Spark starts, and "
+    "takes the schema of the query that starts: it does not notice if that has another one."
 )
 FIRST_METADATA = "state/{}/_metadata/metadata"
 UNREAD_METADATA = "It is damaged. Spark starts without it."
@@ -131,8 +137,17 @@ class NeededState:
             folder = self._needed.job.path(state_path(operator.id, partition, store))
             findings.need(
                 NeededFile(folder, CHANGED, _user(place), None, None, NO_PARTITION),
-                is_certain=operator.file is not None,  # else the partitions are not counted
+                is_certain=self._counts_partitions(operator, store, set(listed)),
             )
+
+    def _counts_partitions(self, operator: Operator, store: str, present: set[int]) -> bool:
+        """Tell whether it is known how many partitions there are.
+
+        Metadata count those of the query. A state without a key, which a schema shows, has only the
+        first of them.
+        """
+        may_be_all = present == {0} and (operator.id, store) not in self._checkpoint.schemas
+        return operator.file is not None and not may_be_all
 
     def _partition(
         self, findings: Findings, place: Place, listed: PartitionFiles, version: int
@@ -144,6 +159,9 @@ class NeededState:
         if (repaired := self._repaired(findings, place, listed, version)) is not None:
             self._partition(findings, place, repaired, version)
             return
+        if self._lacks_families(place.operator, needed):
+            path = state_path(place.operator, place.partition, place.store, whole_name(1))
+            self._needed.need(findings, path, SNAPSHOT, _user(place), absent=NO_FAMILIES)
         if needed.missing is not None:
             more = f", nor are {needed.lacking - 1:,} more" if needed.lacking > 1 else ""
             path = state_path(place.operator, place.partition, place.store, needed.missing)
@@ -151,7 +169,9 @@ class NeededState:
             self._needed.need(findings, path, CHANGED, _user(place), absent=absent)
         for file in needed.files:
             self._one_of_several(findings, listed, file, ids)
-            has_other_way = file.kind in WHOLE and self._has_other_way(listed, file, version, ids)
+            has_other_way = file.kind in WHOLE and self._has_other_way(
+                place.operator, listed, file, version, ids
+            )
             self._file(findings, place, file, has_other_way=has_other_way)
 
     def _repaired(
@@ -198,13 +218,29 @@ class NeededState:
         """Tell whether Spark 4 or later wrote the operator; older versions write no metadata."""
         return any(one.id == operator and one.file for one in self._checkpoint.operators)
 
-    @staticmethod
     def _has_other_way(
-        listed: PartitionFiles, snapshot: VersionFile, version: int, ids: dict[int, str]
+        self,
+        operator: int,
+        listed: PartitionFiles,
+        snapshot: VersionFile,
+        version: int,
+        ids: dict[int, str],
     ) -> bool:
         """Tell whether the version can be put together without its newest snapshot."""
         others = tuple(file for file in listed.files if file is not snapshot)
-        return not chain(replace(listed, files=others), version, ids).lacking
+        needed = chain(replace(listed, files=others), version, ids)
+        return not needed.lacking and not self._lacks_families(operator, needed)
+
+    def _lacks_families(self, operator: int, needed: Chain) -> bool:
+        """Tell whether a version with column families would begin without a snapshot."""
+        begins_whole = bool(needed.files) and needed.files[0].kind in WHOLE
+        return operator in self._with_families and not needed.lacking and not begins_whole
+
+    @cached_property
+    def _with_families(self) -> frozenset[int]:
+        """The operators whose stores have column families: their metadata are of version 2."""
+        operators = self._checkpoint.operators
+        return frozenset(one.id for one in operators if one.properties is not None)
 
     @cached_property
     def _ids(self) -> dict[tuple[int, str, int], dict[int, str]]:
