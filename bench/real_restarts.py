@@ -4,138 +4,136 @@
     python -m bench.real_restarts FOLDER                  lets Cutline answer them again
     python -m bench.real_restarts FOLDER --keep TESTS     writes the savepoints that the tests need
 
-PYTHON and FOLDER are those of `bench/real_upgrades.py`. Each case is a copy of a savepoint, healthy
-or damaged, and a job that is started from it. Damaged files are answered by `check_checkpoint`,
-changed jobs by `check_upgrade`. The table that is printed is that of docs/formats/flink.md.
+PYTHON and FOLDER are those of `bench/real_upgrades.py`. Each case is a copy of a savepoint or of a
+retained checkpoint, healthy or damaged, and a job that is started from it. Damaged files are
+answered by `check_checkpoint` and the answer page, changed jobs by `check_upgrade`. Further
+arguments name savepoints. The table that is printed is that of docs/formats/flink.md.
 """
 
 import argparse
 import json
 import re
 import shutil
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
+import django
 from django.core.management import call_command
 
 from bench.real_upgrades import MOST_SAID, Flink, NotDone
-from bench.upgrade_cases import BASES as UPGRADED
-from bench.upgrade_cases import TOTALS_OF_DOUBLES, declared
-from snapshots.domain.inventory.restore_check import NOT_KNOWN
+from bench.restart_cases import BASES, WHOLE, Case, cases_of, is_kept
+from bench.upgrade_cases import declared
+from snapshots.domain.inventory.restore_check import NOT_KNOWN, NOT_RESTORABLE, RESTORABLE
+from snapshots.domain.model.defects import InputRefused
 from snapshots.management.commands.check_checkpoint import Command as CheckCheckpoint
 from snapshots.management.commands.check_upgrade import Command as CheckUpgrade
 
-ALL_IN_FILES = {
-    "settings": {
-        "execution.checkpointing.storage": "filesystem",
-        "execution.checkpointing.data-inline-threshold": "0 b",
-    }
-}
-BASES: dict[str, dict[str, Any]] = {
-    "sql": UPGRADED["sql"] | ALL_IN_FILES | {"seconds": 8},
-    "python": UPGRADED["python-bytes"] | ALL_IN_FILES,
-}
 RUNNING = "RUNNING"
 RESTARTS, REFUSES = "restarts", "refuses"
+UNREAD = "cannot be read"
 
 
-def _largest(savepoint: Path) -> Path:
-    """Return the largest file of state; the first one by name of several."""
-    files = sorted(file for file in savepoint.iterdir() if file.name != "_metadata")
-    return max(files, key=lambda file: file.stat().st_size)
+def taken(base: str, flink: Flink | None, folder: Path) -> Path:
+    """Return the folder with the `_metadata` of a savepoint, which is taken the first time.
 
-
-def _cut(file: Path, left: int) -> None:
-    file.write_bytes(file.read_bytes()[:left])
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is done to a copy of a savepoint, and how the job differs that starts from it.
-
-    Attributes:
-        changes: by which the design of the new job differs; `check_upgrade` answers if there are.
+    What a retained checkpoint needs lies beside it, too, and its files are named with whole paths.
+    So it stays where it is, and a copy of its job's folder in ``whole``.
     """
-
-    name: str
-    told: str
-    damage: Callable[[Path], object] = lambda savepoint: None
-    changes: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-
-CASES = (
-    Case("same", "nothing"),
-    Case("left-over", "a file that nothing names", lambda at: (at / "left").write_bytes(b"x")),
-    Case("file-removed", "the largest file of state removed", lambda at: _largest(at).unlink()),
-    Case("file-halved", "its second half cut off", lambda at: _cut(
-        _largest(at), _largest(at).stat().st_size // 2)),
-    Case("last-byte", "its last byte cut off", lambda at: _cut(_largest(at), -1)),
-    Case("file-empty", "all its bytes cut off", lambda at: _cut(_largest(at), 0)),
-    Case("metadata-halved", "second half of `_metadata` cut off", lambda at: _cut(
-        at / "_metadata", (at / "_metadata").stat().st_size // 2)),
-    Case("metadata-empty", "`_metadata` empty", lambda at: _cut(at / "_metadata", 0)),
-    Case("maximum", "maximum parallelism 8 → 16", changes={
-        "sql": {"max_parallelism": 16}, "python": {"max_parallelism": 16}}),
-    Case("job", "in SQL the sum is of doubles; in Python, operator `account` removed", changes={
-        "sql": UPGRADED["sql"]
-        | {"sql": UPGRADED["sql"]["sql"] | {
-            "tables": [UPGRADED["sql"]["sql"]["tables"][0], TOTALS_OF_DOUBLES],
-            "insert": UPGRADED["sql"]["sql"]["insert"].replace("SUM(n)", "SUM(CAST(n AS DOUBLE))"),
-        }} | {"seconds": 8},
-        "python": {"order": ["count"]}}),
-)  # fmt: skip
+    home, what = folder / "savepoints" / base, "checkpoint" if is_kept(base) else "savepoint"
+    if flink and not (home / f"{what}.json").exists():
+        flink.do(what, BASES[base], home)
+    reply = home / f"{what}.json"
+    said = json.loads(reply.read_text()) if reply.exists() else {}
+    if not said.get("savepoint"):
+        raise NotDone(f"There is no {what} {base}: {reply} says why.")
+    at = Path(said["savepoint"].removeprefix("file:"))
+    if is_kept(base) and not (home / "whole").exists():
+        shutil.copytree(at.parent, home / "whole")
+    return at
 
 
 def run(base: str, case: Case, flink: Flink, folder: Path) -> None:
     """Copy and damage the savepoint, ask Cutline, and only then let Flink start the job."""
-    taken = folder / "savepoints" / base
-    if not list(taken.glob("savepoint/*/_metadata")):
-        flink.do("savepoint", BASES[base], taken)
-    found = list(taken.glob("savepoint/*/_metadata"))
-    if len(found) != 1:
-        raise NotDone(f"There is no savepoint {base}: {taken / 'savepoint.json'} says why.")
+    at = taken(base, flink, folder)
     home = folder / "cases" / f"{base}-{case.name}"
-    copy = home / "files" / "savepoint"
-    shutil.copytree(found[0].parent, copy, dirs_exist_ok=True)
-    case.damage(copy)
+    files = home / "files"
+    shutil.rmtree(files, ignore_errors=True)
+    if is_kept(base):
+        shutil.rmtree(at.parent)
+        shutil.copytree(folder / "savepoints" / base / "whole", at.parent)
+        case.damage(at)
+        shutil.copytree(at.parent, files / "job")
+    else:
+        shutil.copytree(at, files / "savepoint")
+        at = files / "savepoint"
+        case.damage(at)
     design = BASES[base] | case.changes.get(base, {})
     if case.changes and flink.do("describe", design, home)["status"] != "DESCRIBED":
         raise NotDone(f"{home.name} could not be described.")
     ask(base, case, folder)
-    flink.do("start", design | {"savepoint": str(copy)}, home)
+    flink.do("start", design | {"savepoint": str(at)}, home)
 
 
 def ask(base: str, case: Case, folder: Path) -> None:
     """Let Cutline answer, by the files or, of a changed job, by its list of uids."""
-    home = folder / "cases" / f"{base}-{case.name}"
-    savepoint, printed = home / "files" / "savepoint", StringIO()
+    home, printed = folder / "cases" / f"{base}-{case.name}", StringIO()
+    design = BASES[base] | case.changes.get(base, {})
+    files = home / "files"
+    at = next(
+        iter(sorted(files.glob("*/_metadata")) + sorted(files.glob("job/*/_metadata")))
+    ).parent
     with suppress(SystemExit):
         if case.changes:
             job = json.loads((home / "uids.json").read_text())
-            job = declared(job, BASES[base] | case.changes[base])
+            job = declared(job, design)
             (home / "job.json").write_text(json.dumps(job, indent=1))
-            call_command(CheckUpgrade(), str(savepoint), str(home / "job.json"), "--json",
-                         "--backend", "hashmap", stdout=printed, stderr=printed)  # fmt: skip
+            call_command(CheckUpgrade(), str(at), str(home / "job.json"), "--json",
+                         "--backend", design.get("backend", "hashmap"),
+                         stdout=printed, stderr=printed)  # fmt: skip
         else:
-            call_command(
-                CheckCheckpoint(), str(savepoint), "--json", stdout=printed, stderr=printed
-            )
+            call_command(CheckCheckpoint(), str(files), "--json", stdout=printed, stderr=printed)
+    if not case.changes:
+        (home / "page.txt").write_text(page(files, folder / "scratch"))
     (home / "answer.json").write_text(printed.getvalue())
+
+
+def page(files: Path, scratch: Path) -> str:
+    """Return the first sentence of the answer page about an upload, or why it is refused."""
+    from snapshots.answers.first_answer import of_inventory  # needs Django's settings
+    from snapshots.readers.engines.registry import READERS
+    from snapshots.store.inventory.reading import StoredInventory
+    from snapshots.store.inventory.writing import write_inventory
+
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    try:
+        write_inventory(scratch, READERS["flink"].read(files))
+    except InputRefused as refused:
+        return f"{UNREAD}: {refused}"
+    return of_inventory(StoredInventory(scratch)).subjects[0].sentences[0].text
+
+
+def page_says(sentence: str) -> str:
+    """Return what the first sentence of the answer page says about a restore."""
+    if sentence.startswith(UNREAD):
+        return UNREAD
+    if "cannot be restored" in sentence:
+        return NOT_RESTORABLE
+    return RESTORABLE if re.match(r"All files of .* are there\.", sentence) else NOT_KNOWN
 
 
 def row(base: str, case: Case, folder: Path) -> tuple[str, bool]:
     """Return the case as a row of the table, and whether Cutline and Flink agree."""
     home = folder / "cases" / f"{base}-{case.name}"
     told = _told((home / "answer.json").read_text(), case)
-    expected = RESTARTS if told in ("restored", "restorable") else REFUSES
+    expected = RESTARTS if told in ("restored", RESTORABLE) else REFUSES
     seen = json.loads((home / "start.json").read_text())
     did = RESTARTS if seen["status"] == RUNNING else REFUSES
     agrees = expected == did and told != NOT_KNOWN
+    if not case.changes:
+        agrees = agrees and page_says((home / "page.txt").read_text()) == told
     said = re.sub(
         r"(file:)?/\S+", "…", seen["causes"][-1].splitlines()[0] if seen["causes"] else ""
     )
@@ -153,7 +151,7 @@ def row(base: str, case: Case, folder: Path) -> tuple[str, bool]:
 def _told(answer: str, case: Case) -> str:
     """Return Cutline's word; a `_metadata` that cannot be read has a sentence instead of JSON."""
     if not answer.startswith("{"):
-        return "cannot be read"
+        return UNREAD
     told: dict[str, str] = json.loads(answer)
     return told["without_allow"] if case.changes else told["answer"]
 
@@ -167,7 +165,7 @@ def keep(base: str, folder: Path, tests: Path) -> None:
             if file.is_file():
                 package.write(file, file.relative_to(files).as_posix())
     did = {}
-    for case in CASES:
+    for case in cases_of(base):
         seen = folder / "cases" / f"{base}-{case.name}" / "start.json"
         if not case.changes:
             is_up = json.loads(seen.read_text())["status"] == RUNNING
@@ -183,10 +181,11 @@ def main() -> None:
     parser.add_argument("--keep", metavar="TESTS", type=Path)
     options = parser.parse_intermixed_args()
     folder = options.folder.resolve()
+    django.setup()
     flink = Flink(options.flink, folder) if options.flink else None
     agreeing = asked = 0
     for base in options.bases:
-        for case in CASES:
+        for case in cases_of(base):
             asked += 1
             try:
                 if flink and not (folder / "cases" / f"{base}-{case.name}/start.json").exists():
@@ -198,7 +197,7 @@ def main() -> None:
                 print(text, flush=True)
             except NotDone as problem:
                 print(f"{base}-{case.name}: {problem}", flush=True)
-        if options.keep:
+        if options.keep and base in WHOLE:
             keep(base, folder, options.keep)
     print(f"\n{agreeing} of {asked} cases agree")
     if flink:

@@ -5,16 +5,19 @@ Each query reads JSON files of rows ``ts``, ``k`` and ``value`` from a folder, o
 
 import re
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.streaming import StatefulProcessor
 
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # Python workers do not have it
 CONF = "spark.sql.streaming."
 STORE = f"{CONF}stateStore."
 STATE = "org.apache.spark.sql.execution.streaming.state."

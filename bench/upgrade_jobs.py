@@ -4,9 +4,10 @@
 
     python bench/upgrade_jobs.py
 
-Each line that it reads is a JSON object: ``do`` (describe, savepoint or start), ``design`` (how the
-job differs from the one in `DEFAULTS`), ``folder``, and ``reply``, the file for the answer. The
-operators note in a file what they find at the first record of a key, and what they write.
+Each line that it reads is a JSON object: ``do`` (describe, savepoint, checkpoint or start),
+``design`` (how the job differs from the one in `DEFAULTS`), ``folder``, and ``reply``, the file for
+the answer. The operators note in a file what they find at the first record of a key, and what they
+write.
 """
 
 import json
@@ -38,6 +39,7 @@ DEFAULTS: dict[str, Any] = {
     "hash_of": {},  # an id of Flink that is set by hand
     "chaining": True,
     "max_parallelism": 8,
+    "width": 1,  # the parallelism of what sets none
     "parallelism": {},
     "order": ["count", "account"],  # the stateful operators in the order of the flow
     "inserted": False,  # a map without state before the first of them
@@ -220,7 +222,7 @@ def an_environment(design: dict[str, Any], folder: Path) -> StreamExecutionEnvir
     for name, value in settings.items():
         configuration.set_string(name, value)
     environment = StreamExecutionEnvironment.get_execution_environment(configuration)
-    environment.set_parallelism(1)
+    environment.set_parallelism(design["width"])
     if design["max_parallelism"] is not None:
         environment.set_max_parallelism(design["max_parallelism"])
     return environment
@@ -338,6 +340,19 @@ def take_savepoint(design: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {"status": "STOPPED", "savepoint": path}
 
 
+def keep_checkpoint(design: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Run the job for a while and cancel it; the newest checkpoint stays."""
+    environment, graph = graph_of(design, folder)
+    client = environment._j_stream_execution_environment.executeAsync(graph)
+    end = client.getJobExecutionResult()
+    if not _runs(client, end, folder / "notes.jsonl", design):
+        return {"status": "ENDED", "causes": _causes(end)}
+    client.cancel().get()
+    _causes(end)
+    kept = sorted(folder.glob("*/chk-*/_metadata"), key=lambda path: path.stat().st_mtime)
+    return {"status": "CANCELLED", "savepoint": str(kept[-1].parent) if kept else None}
+
+
 def start(design: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Start the job from a savepoint, and return what became of it."""
     try:
@@ -397,7 +412,12 @@ def _chain(exception: Any) -> list[str]:
 def main() -> None:
     # The interpreter inside of Flink's JVM does not look into a virtual environment by itself.
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    does = {"describe": describe, "savepoint": take_savepoint, "start": start}
+    does = {
+        "describe": describe,
+        "savepoint": take_savepoint,
+        "checkpoint": keep_checkpoint,
+        "start": start,
+    }
     for line in sys.stdin:
         asked = json.loads(line)
         folder = Path(asked["folder"])

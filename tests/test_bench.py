@@ -76,6 +76,8 @@ ELSEWHERE = {  # with a Python that has apache-flink or rerun-sdk, or for minute
     "real_restarts",
     "real_spark_restarts",
     "real_upgrades",
+    "restart_cases",
+    "restart_queries",
     "upgrade_cases",
     "upgrade_jobs",
 }

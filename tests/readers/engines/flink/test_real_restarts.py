@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.real_restarts import CASES, RESTARTS
+from bench.real_restarts import RESTARTS
+from bench.restart_cases import CASES
 from snapshots.domain.inventory.restore_check import NOT_RESTORABLE, RESTORABLE
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
