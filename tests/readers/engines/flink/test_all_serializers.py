@@ -1,5 +1,6 @@
 """Each serializer of the jars of Flink 2.3.0, described and used by Flink itself."""
 
+from contextlib import suppress
 from pathlib import Path
 
 import orjson
@@ -9,6 +10,7 @@ from snapshots.readers.engines.flink.types.serializers import UnknownSerializer,
 from snapshots.readers.engines.flink.types.values import Undecodable
 from snapshots.readers.formats.cursor import Cursor, Malformed
 from tests.readers.engines.flink.writing import i32, utf
+from tests.readers.mutated import mutated
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "flink-serializers" / "2.3.0.txt"
 LINES = [line.split(" ") for line in DATA.read_text().splitlines()]
@@ -77,3 +79,19 @@ def test_what_flink_describes_and_writes_is_read_to_the_last_byte(name, describe
     assert orjson.dumps(value)
     if (shown := of(name, SHOWN)) is not None:
         assert value == shown
+
+
+def test_damaged_descriptions_are_read_or_refused_and_nothing_else_is_raised():
+    for number, data in enumerate(mutated([described for _, described, _ in DESCRIBED])):
+        with suppress(Malformed):
+            serializer = read_snapshot(Cursor(data))
+            assert serializer.name
+            serializer.decode(Cursor(DESCRIBED[number % len(DESCRIBED)][2]))
+
+
+def test_damaged_values_are_read_or_refused_and_nothing_else_is_raised():
+    serializers = [read_snapshot(Cursor(described)) for _, described, _ in DESCRIBED]
+    for number, data in enumerate(mutated([written or b"\0" for *_, written in DESCRIBED])):
+        with suppress(Malformed):
+            value = serializers[number % len(serializers)].decode(Cursor(data))
+            assert orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS)

@@ -217,7 +217,9 @@ def java_object(cursor: Cursor) -> object:
 
 def of_a_class(cursor: Cursor, version: int, inner: Inner) -> Serializer:
     name = cursor.utf()
-    return Unreadable(name.rpartition(".")[2][:100], f"The class {name[:200]} wrote the value")
+    return Unreadable(
+        name.rpartition(".")[2][:100] or "unknown", f"The class {name[:200]} wrote the value"
+    )
 
 
 def has_null_mask(cursor: Cursor, version: int) -> bool:
