@@ -13,7 +13,7 @@ from django import conf
 from django.core.management.commands import flush
 from xdist.scheduler import LoadScopeScheduling
 
-from tests import databases, postgres
+from tests import databases, leftovers, postgres
 from tests.objects import server as object_server
 from tests.stack import ROOT, SHARED_TABLES, Stack, migrated_database
 from webapp import embedded_redis, machine
@@ -113,6 +113,7 @@ def pytest_collection_finish() -> None:
 
 def pytest_configure(config) -> None:
     """Choose the folder of an empty database in the first process, before it starts others."""
+    leftovers.watch()
     if not hasattr(config, "workerinput"):
         os.environ[SHARED_TABLES] = tempfile.mkdtemp(prefix="cutline-tables-")
 

@@ -34,9 +34,13 @@ def prepare(folder: Path) -> EmbeddedRedis:
 
 
 def configuration(folder: Path, port: int, password: str) -> str:
-    """Return the configuration; commands are stored as text, which every version can read."""
+    """Return the configuration; commands are stored as text, which every version can read.
+
+    A title would hide the environment, by which processes are found that a launcher left.
+    """
     return f"""\
 bind 127.0.0.1
+set-proc-title no
 port {port}
 requirepass {password}
 dir "{folder}"

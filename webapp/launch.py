@@ -29,6 +29,8 @@ class CannotStart(Exception):
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    if processes.command_of(os.getppid()) == "make":  # it may end without a word to its children
+        processes.die_with_parent()
     try:
         from django.conf import settings
 

@@ -118,21 +118,27 @@ launch.main()
 
 
 class LaunchedWith(Launched):
-    """The real launcher with a Procfile of the test's own."""
+    """The real launcher with a Procfile of the test's own, started by ``make`` if asked."""
 
-    def __init__(self, folder: Path, procfile: str):
+    def __init__(self, folder: Path, procfile: str, *, by_make: bool = False):
         (folder / "Procfile").write_text(procfile)
         self.mark = f"launched-by-{os.getpid()}-{folder}"
         handle, path = tempfile.mkstemp(dir=folder, prefix="log")
         self.log = os.fdopen(handle, "w+")
         self.log_path = Path(path)
+        command = [sys.executable, "-c", LAUNCH.format(procfile=str(folder / "Procfile"))]
+        if by_make:
+            (folder / "launch.py").write_text(command[-1])
+            (folder / "Makefile").write_text(f"run:\n\t@{sys.executable} {folder}/launch.py\n")
+            command = ["make", "-f", str(folder / "Makefile")]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LAUNCH.format(procfile=str(folder / "Procfile"))],
+            command,
             cwd=ROOT,
             env=clean_environment()
             | {
                 "DATA_DIR": str(folder / "var"),
                 "PORT": str(embedded_redis.free_port()),
+                "PYTHONPATH": str(ROOT),
                 "MARK": self.mark,
             },
             stdout=self.log,

@@ -58,6 +58,14 @@ def killed(launched_with) -> LaunchedWith:
     return first
 
 
+def test_what_make_started_ends_with_it(launched_with):
+    run = launched_with("worker: echo begun $$; exec sleep 1000\n", by_make=True)
+    run.wait_to_say(r"begun \d+")
+    run.process.kill()
+    run.process.wait()
+    wait_until_nothing_is_left(run)
+
+
 def test_a_start_ends_what_a_killed_launcher_left(launched_with, tmp_path, monkeypatch):
     first = killed(launched_with)
     monkeypatch.setattr(folder_lock, "WAIT_SECONDS", 1)

@@ -39,6 +39,14 @@ def describe(pid: int) -> RunningProcess:
     return RunningProcess(pid, command or "its command cannot be read")
 
 
+def command_of(pid: int) -> str:
+    """Return the name of a process's program, of at most 15 letters; empty if it has ended."""
+    try:
+        return (PROC / str(pid) / "comm").read_text().strip()
+    except OSError:
+        return ""
+
+
 def started_at(pid: int) -> str:
     """Return when a process started, in the kernel's ticks; empty if it does not run."""
     try:
