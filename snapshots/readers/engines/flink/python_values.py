@@ -13,7 +13,8 @@ from struct import unpack_from
 STATE_PREFIX = "python-state-"
 NOTE = (
     "The savepoint does not name the coders of PyFlink's states. Values are shown by the form of "
-    "their bytes; a pickle is shown as bytes and is not loaded."
+    "their bytes, and another coder can give the same bytes: two INT are shown as one LONG. A "
+    "pickle is shown as bytes and is not loaded."
 )
 _LONGEST = 4096  # bytes of an array that is tried
 _PLAUSIBLE = 2**52  # a larger LONG might be a DOUBLE

@@ -86,6 +86,11 @@ def test_a_form_that_fits_to_the_last_byte_is_shown(arrays, shown):
     assert python_value(in_bytes(*arrays)) == shown
 
 
+def test_two_ints_look_like_one_long_and_the_note_says_so():
+    assert python_value(in_bytes(pack(">ii", 1, 2))) == 2**32 + 2
+    assert "two INT are shown as one LONG" in NOTE
+
+
 @pytest.mark.parametrize(
     "array",
     [
