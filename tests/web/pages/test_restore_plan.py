@@ -73,7 +73,7 @@ def test_older_checkpoints_lead_to_plans_of_their_own(given, ada):
     answer = page.get(f"{address}/1/restore-plan", {"parallelism": "3"})
     assert f'href="{address}/0/restore-plan?parallelism=3"' in answer.content.decode()
     shown = words(answer)
-    assert "checkpoint 1, whole yes nothing 2,483 records that checkpoint 2 has behind it" in shown
+    assert "checkpoint 1, whole yes nothing 2,483 records read before checkpoint 2" in shown
     assert "96,294 bytes in flight are on exchanges (HASH) that Flink can divide." in shown
 
 
