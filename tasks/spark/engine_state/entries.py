@@ -197,7 +197,9 @@ class _StateReads:
 
     def _partitions(self, wanted: Wanted) -> Iterable[StoredVersions]:
         stores = self.upload.states[wanted.job.folder].stores.get(wanted.operator, {})
-        return stores.get(wanted.reading.store_in(stores), {}).values()
+        listed = stores.get(wanted.reading.store_in(stores), {})
+        has = wanted.job.checkpoint.has_partition
+        return [part for number, part in listed.items() if has(number, wanted.batch)]
 
     def _read(self, request: StateRequest) -> StateRead:
         self.count += 1

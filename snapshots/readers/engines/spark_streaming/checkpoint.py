@@ -123,6 +123,23 @@ class SparkCheckpoint:
         """Return the batches whose commit can be read."""
         return sorted(b for b, c in self.logs.committed.items() if not isinstance(c, str))
 
+    def has_partition(self, partition: int, batch: int) -> bool:
+        """Tell whether the state after a batch has a partition; repartitioning changes the number.
+
+        True where the offset file of the batch does not say how many there are.
+        """
+        count = self._partitions_at(batch)
+        return count is None or partition < count
+
+    def parallelism(self, operator: Operator, batch: int) -> int | None:
+        """Return how many partitions an operator has after a batch; None if that is not known."""
+        count = self._partitions_at(batch)
+        return operator.used_partitions if operator.one_partition or count is None else count
+
+    def _partitions_at(self, batch: int) -> int | None:
+        plan = self.logs.planned.get(batch)
+        return partitions_in(plan.settings) if isinstance(plan, PlannedBatch) else None
+
     def state_ids(self, operator: int, store: str, partition: int) -> dict[int, str]:
         """Return the valid unique id of each version, as far as the commit log has it."""
         return state_ids(self.logs, self.operators).get((operator, store, partition), {})
@@ -154,6 +171,18 @@ def read_source_logs(files: Files, limits: SparkLimits) -> dict[str, SourceLog]:
 def settings_of(logs: Logs) -> Mapping[str, str]:
     """Return the settings in the oldest offset file that has any."""
     plans = [logs.planned[batch] for batch in sorted(logs.planned)]
+    return next((p.settings for p in plans if isinstance(p, PlannedBatch) and p.settings), {})
+
+
+def partitions_in(settings: Mapping[str, str]) -> int | None:
+    """Return how many partitions state has by the settings in an offset file."""
+    text = settings.get(PARTITIONS, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+
+
+def _newest_settings(logs: Logs) -> Mapping[str, str]:
+    """Return the settings in the newest offset file that has any; repartitioning changes them."""
+    plans = [logs.planned[batch] for batch in sorted(logs.planned, reverse=True)]
     return next((p.settings for p in plans if isinstance(p, PlannedBatch) and p.settings), {})
 
 
@@ -201,7 +230,7 @@ class _Reader:
         versions = list_versions(self.files)
         batches = batches or batches_of_state(_version_numbers(versions))
         uncommitted = set(logs.in_flight)
-        operators, schemas = self._operators(versions, settings_of(logs))
+        operators, schemas = self._operators(versions, partitions_in(_newest_settings(logs)))
         return SparkCheckpoint(
             files=self.files,
             query=query,
@@ -280,17 +309,16 @@ class _Reader:
         return logs
 
     def _operators(
-        self, versions: StoreVersions, settings: Mapping[str, str]
+        self, versions: StoreVersions, partitions: int | None
     ) -> tuple[tuple[Operator, ...], dict[tuple[int, str], StateSchema]]:
         """Read the operators, and the schemas of their stores."""
-        text = settings.get(PARTITIONS, "")
-        partitions = int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
         operators: list[Operator] = []
         schemas: dict[tuple[int, str], StateSchema] = {}
         for id in numbered(self.files.children("state")):
             folder = f"state/{id}"
             operator, damaged, read = read_operator(self.files, folder, partitions, self.limits)
             self._note(damaged, read, "operator metadata")
+            operator = replace(operator, partitions=partitions or operator.partitions)
             try:
                 used = operator.used_partitions or 0
                 self.files.spend("partitions", folder, used, self.limits.partitions)

@@ -68,8 +68,8 @@ def in_flight(batch: Batch, operators: tuple[Operator, ...], versions: StoreVers
         for store, partitions in versions.get(operator.id, {}).items():
             done = {p for p, files in partitions.items() if files.has(batch.state_version)}
             wrote[operator.id][store] = sorted(done)
-            needed = range(operator.used_partitions or 0)
-            complete.append(done >= partitions.keys() and done.issuperset(needed))
+            needed = set(range(operator.used_partitions or 0)) or partitions.keys()
+            complete.append(done >= needed)
     return InFlight(batch, _kind(batch, wrote, complete), wrote)
 
 

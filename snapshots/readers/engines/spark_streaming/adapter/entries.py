@@ -161,13 +161,14 @@ def rows_by_files(wanted: Wanted, limits: SparkLimits, kept: Kept | None = None)
     """Return what the decoder of the files can read, without Spark."""
     checkpoint = wanted.job.checkpoint
     stores = checkpoint.versions.get(wanted.operator, {})
-    partitions = stores.get(wanted.reading.store_in(stores), {})
+    listed = stores.get(wanted.reading.store_in(stores), {})
+    partitions = [one for one in sorted(listed) if checkpoint.has_partition(one, wanted.batch)]
     rows: dict[int, list[dict[str, Json]]] = {}
     damaged: list[DamagedFile] = []
     gone = missing_sentence(checkpoint.missing_partitions.get(wanted.operator, ()))
     reasons = [gone] if gone is not None else []
     left = Left.of(limits)
-    for partition in sorted(partitions):
+    for partition in partitions:
         place = (checkpoint, wanted.operator, wanted.reading, partition, wanted.batch + 1)
         try:
             rows[partition] = read_partition(*place, limits, left, kept)

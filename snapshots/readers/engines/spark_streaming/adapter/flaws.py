@@ -145,8 +145,15 @@ def _missing(job: SparkJob, state: StateSizes, over: range) -> Iterator[Spoilt]:
             if partitions and not has_schema and not _has_damaged_schema(job, operator):
                 yield Spoilt(_schema_path(operator, store, len(stores) == 1), NO_SCHEMA, over)
             for partition, versions in sorted(partitions.items()):
-                for name, places in versions.gaps(over):
+                for name, places in versions.gaps(_with_partition(job, partition, over)):
                     yield Spoilt(state_path(operator.id, partition, store, name), GONE, places)
+
+
+def _with_partition(job: SparkJob, partition: int, over: range) -> range:
+    """Return the places up to the last batch that has a partition; repartitioning may drop it."""
+    has, batches = job.checkpoint.has_partition, job.batches
+    last = next((at for at in reversed(over) if has(partition, batches[at].batch)), -1)
+    return range(last + 1)
 
 
 def _has_damaged_schema(job: SparkJob, operator: Operator) -> bool:

@@ -178,6 +178,8 @@ class _BatchInventory:
         version = self.batch.state_version
         loads: Loads = {}
         for operator, store, partition, versions in state.partitions():
+            if not self.job.checkpoint.has_partition(partition, self.batch.batch):
+                continue
             if self.fate.is_over or versions.wrote(version):
                 stores = loads.setdefault(operator, {}).setdefault(partition, [])
                 stores.append((store, versions.load(version)))
@@ -277,7 +279,7 @@ class _BatchInventory:
         return OperatorInventory(
             id=str(operator.id),
             name=operator.name or next(reported, None),
-            parallelism=operator.used_partitions,
+            parallelism=checkpoint.parallelism(operator, self.batch.batch),
             bytes=known_sum(sizes.values()) if sizes else None,
             subtasks=tuple(
                 SubtaskInventory(

@@ -130,6 +130,8 @@ class NeededState:
     def _store(self, findings: Findings, operator: Operator, store: str, version: int) -> None:
         listed = self._checkpoint.versions.get(operator.id, {}).get(store, {})
         for partition in sorted({*listed, *range(operator.used_partitions or 0)}):
+            if not self._checkpoint.has_partition(partition, version - 1):
+                continue
             place = Place(operator.id, store, partition)
             if partition in listed and listed[partition].files:
                 self._partition(findings, place, listed[partition], version)
