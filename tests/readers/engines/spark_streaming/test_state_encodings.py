@@ -106,6 +106,9 @@ def test_the_rows_of_every_batch_are_those_that_spark_reads(case, tmp_path):
         operator, reading = read["operator"], reading_of(read["read"])
         stores = checkpoint.versions[operator]
         for partition in stores[reading.store_in(stores)]:
+            if not checkpoint.has_partition(partition, read["batch"]):
+                assert str(partition) not in read["partitions"]
+                continue
             place = (checkpoint, operator, reading, partition, read["batch"] + 1, SparkLimits())
             theirs = read["partitions"].get(str(partition), [])
             assert texts(read_partition(*place)) == texts(theirs), (read, partition)
@@ -247,3 +250,24 @@ def flipped_rows(data: bytes) -> bytes:
     is_deletion = content[-8:-4] == b"\xff" * 4
     content[-9 if is_deletion else -5] ^= 1
     return lz4_stream(bytes(content))
+
+
+REPARTITIONED = {
+    "repartitioned-more": [2, 2, 2, 3, 3, 3],
+    "repartitioned-fewer": [3, 3, 3, 2, 2, 2],
+}
+
+
+@pytest.mark.parametrize("case", REPARTITIONED)
+def test_each_batch_of_repartitioned_state_has_its_own_partitions(case, tmp_path):
+    upload = SparkStreamingReader().read(unpacked(case, tmp_path))
+    entries = list(upload.entries())
+    inventory = upload.inventory()
+    operators = [batch.operators[0] for batch in inventory.checkpoints]
+    assert [operator.parallelism for operator in operators] == REPARTITIONED[case]
+    assert all(state.complete for operator in operators for state in operator.states)
+    assert {batch.missing for batch in inventory.checkpoints} == {()}
+    assert inventory.flaws == ()
+    assert {check.answer for check in upload.restore_check().checks} == {RESTORABLE}
+    for batch, count in enumerate(REPARTITIONED[case]):
+        assert {one.subtask for one in entries if one.checkpoint == batch} <= set(range(count))
