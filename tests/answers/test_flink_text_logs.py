@@ -250,6 +250,29 @@ def test_a_log_without_failures_is_no_list_of_all_checkpoints(answers):
     assert said["restarts"].text == "The log has no failure and no restore."
 
 
+def test_of_many_statistics_the_newest_are_kept_and_all_are_counted(answers):
+    lines = []
+    for number in range(1, 701):
+        status = "FAILED" if number % 7 == 0 else "COMPLETED"
+        dump = {"id": number, "status": status, "trigger_timestamp": EPOCH + number, "tasks": {}}
+        said = f"CheckpointStatistics (for jobID={JOB}, jobName=orders) dump = {json.dumps(dump)}"
+        lines.append(plain(CLOCK[0], said))
+    (said,) = answers({"a.log": "\n".join(lines).encode()})
+    assert "the log has 100 failed among its 700 checkpoints" in said["state"].text
+
+
+def test_of_many_checkpoints_the_newest_are_kept_and_all_are_counted(answers):
+    lines = []
+    for number in range(1, 701):
+        at = EPOCH + number * 1000
+        lines.append(f"Triggering checkpoint {number} (type=CHECKPOINT) @ {at} for job {JOB}.")
+        end = "expired before completing." if number % 7 == 0 else None
+        done = f"Completed checkpoint {number} for job {JOB} (8192 bytes in 12 ms)."
+        lines.append(f"Checkpoint {number} of job {JOB} {end}" if end else done)
+    (said,) = answers({"a.log": "\n".join(plain(CLOCK[0], line) for line in lines).encode()})
+    assert "the log has 100 failed among its 700 checkpoints" in said["state"].text
+
+
 def test_beside_answers_of_flink_a_log_is_not_all_that_tells(answers):
     log = "\n".join(plain(CLOCK[0], message) for message in MESSAGES[:2])
     job = {"jid": JOB, "name": "orders", "state": "RUNNING", "now": EPOCH + 5000, "vertices": []}

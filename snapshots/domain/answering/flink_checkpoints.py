@@ -58,13 +58,13 @@ def cause_clause(report: JobReport) -> str | None:
 
 
 def _failed_in_log(report: JobReport, failed: int) -> tuple[str, str]:
-    """Return the same of a log, which may begin late and of which the newest are kept."""
-    kept = len(report.checkpoints)
-    left_out = (report.counts or {}).get("left_out", 0)
-    newest = f"newest {kept:,} checkpoints" if left_out else times(kept, "checkpoint")
+    """Return the same of a log, which may begin late, and of which the newest are kept."""
+    counts = report.counts or {}
+    total = times(len(report.checkpoints) + counts.get("left_out", 0), "checkpoint")
+    failed += counts.get("failed_left_out", 0)
     if not failed:
-        return WELL, f"the log has no failure among its {newest}"
-    return WATCH, f"the log has {failed:,} failed among its {newest}"
+        return WELL, f"the log has no failure among its {total}"
+    return WATCH, f"the log has {failed:,} failed among its {total}"
 
 
 def failures(job: FlinkJob, report: JobReport) -> Sentence | None:

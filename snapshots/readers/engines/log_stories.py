@@ -24,7 +24,7 @@ from snapshots.readers.engines.told import Told, ToldUpload
 from snapshots.readers.formats.log_lines import LogAccount
 from snapshots.readers.formats.stack_traces import first_cause, shortened
 
-MOST_CHECKPOINTS = 2_000  # of a job; the first of more are left out
+MOST_CHECKPOINTS = 500  # of a job; the first of more are left out
 MOST_FAILURES = 200
 MOST_JOBS = 100
 MOST_LINES = 5  # places of a log that are named for a checkpoint

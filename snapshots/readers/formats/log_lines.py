@@ -183,9 +183,8 @@ def parsed(number: int, line: bytes) -> LogLine:
             return found
     text = line.decode("utf-8", "replace").rstrip()
     first = line[:_TIME_WITHIN]
-    begins = not text[:1].isspace() and any(
-        found is not None
-        for found in (_TIME.search(first), _SHORT_YEAR.search(first), _TIME_OF_DAY.match(head))
+    begins = not text[:1].isspace() and bool(
+        _TIME.search(first) or _TIME_OF_DAY.match(head) or _SHORT_YEAR.search(first)
     )
     return LogLine(number, text, begins, first)
 

@@ -28,7 +28,6 @@ from snapshots.readers.formats.log_lines import LogAccount, LogLine, age_of
 
 MOST_JOBS = 100
 MOST_LOGS = 200
-MOST_DUMPS = 2_000
 _RETAINED = re.compile(r"(?:^|/)chk-(\d{1,18})/?$")  # the folder of a checkpoint
 _MOST_ATTEMPTS = 10_000
 _SAME_FAILURE = 5_000  # ms within which a job breaks after its task
@@ -252,5 +251,5 @@ class _OneLog(EngineLog):
         except orjson.JSONDecodeError:
             return
         is_one = isinstance(value, dict) and type(value.get("id")) is int
-        if is_one and len(story.dumps) < MOST_DUMPS:
-            story.dumps.append(value | {"places": [place]})
+        if is_one:
+            story.add_dump(value | {"places": [place]}, len(text))

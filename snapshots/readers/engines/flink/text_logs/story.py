@@ -9,8 +9,9 @@ from typing import Any
 
 from snapshots.readers.formats.log_lines import LogLine
 
-MOST_CHECKPOINTS = 2_000  # of a job; the first of more are left out
+MOST_CHECKPOINTS = 500  # of a job; the first of more are left out
 MOST_FAILURES = 200
+MOST_DUMPED = 16 * 2**20  # characters of statistics of a job that are kept, the newest
 MOST_LINES = 5  # places of a log that are named for a checkpoint
 LONGEST_TRACE = 4_000  # characters
 _ENDED = ("COMPLETED", "FAILED")
@@ -50,7 +51,9 @@ class Story:
     Attributes:
         checkpoints: as in Flink's history of checkpoints, by number; ``places`` has the lines.
         left_out: how many checkpoints there were before these.
+        failed_left_out: how many of them failed.
         dumps: the statistics that Flink printed, as JSON values.
+        dumped: their lengths in characters.
     """
 
     job: str
@@ -58,10 +61,12 @@ class Story:
     state: str | None = None
     checkpoints: dict[int, dict[str, Any]] = field(default_factory=dict)
     left_out: int = 0
+    failed_left_out: int = 0
     restores: list[dict[str, Any]] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     has_more_failures: bool = False
     dumps: list[dict[str, Any]] = field(default_factory=list)
+    dumped: list[int] = field(default_factory=list)
     last_triggered: int | None = None
     is_starting: bool = False
 
@@ -69,8 +74,9 @@ class Story:
         """Return what is known of a checkpoint, with one more line that tells of it."""
         if number not in self.checkpoints:
             if len(self.checkpoints) >= MOST_CHECKPOINTS:
-                del self.checkpoints[next(iter(self.checkpoints))]
+                first = self.checkpoints.pop(next(iter(self.checkpoints)))
                 self.left_out += 1
+                self.failed_left_out += first["status"] == "FAILED"
             self.checkpoints[number] = {"id": number, "status": "UNKNOWN", "places": []}
         known = self.checkpoints[number]
         if len(known["places"]) < MOST_LINES and place not in known["places"]:
@@ -137,6 +143,17 @@ class Story:
         if self.is_starting and not self.restores[-1]["id"]:
             self.restores[-1]["id"] = next_number - 1
 
+    def add_dump(self, dump: dict[str, Any], size: int) -> None:
+        """Keep statistics of a checkpoint; of too many the first are dropped."""
+        self.dumps.append(dump)
+        self.dumped.append(size)
+        while len(self.dumps) > MOST_CHECKPOINTS or sum(self.dumped) > MOST_DUMPED:
+            first = self.dumps.pop(0)
+            self.dumped.pop(0)
+            if self.last_triggered is None:  # else the lines about it are counted
+                self.left_out += 1
+                self.failed_left_out += first.get("status") == "FAILED"
+
     def add_failure(self, failure: Failure) -> Failure:
         if len(self.failures) >= MOST_FAILURES:
             self.failures.pop(0)
@@ -151,7 +168,11 @@ class Story:
             last["status"] = "IN_PROGRESS"
         latest = {"restored": self.restores[-1]} if self.restores else {}
         return {
-            "counts": {"restored": len(self.restores), "left_out": self.left_out},
+            "counts": {
+                "restored": len(self.restores),
+                "left_out": self.left_out,
+                "failed_left_out": self.failed_left_out,
+            },
             "latest": latest,
             "history": list(self.checkpoints.values()),
         }
