@@ -10,6 +10,7 @@ from channels.db import database_sync_to_async
 
 from tests.web.given import a_person
 from webapp.accounts.services import make_token
+from webapp.edge import bodies
 from webapp.edge.bodies import EVENTS, FORM_BYTES, FREE_BYTES, BodyGate
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,6 +56,7 @@ async def answered(
     announced: int | None = None,
     token: str = "",
     gate: BodyGate | None = None,
+    path: str = "/api/recordings",
 ):
     """Return status and body for a request with chunks of these sizes, and how many of them were
     read."""
@@ -75,7 +77,7 @@ async def answered(
         headers.append((b"content-length", str(announced).encode()))
     if token:
         headers.append((b"authorization", f"Bearer {token}".encode()))
-    scope = {"type": "http", "method": "POST", "path": "/api/recordings", "headers": headers}
+    scope = {"type": "http", "method": "POST", "path": path, "headers": headers}
     await (gate or BodyGate(app))(scope, receive, send)
     return sent[0]["status"], sent[1]["body"], total - len(bodies)
 
@@ -205,6 +207,88 @@ async def test_all_together_have_some_uploads_under_way_and_no_more(token, setti
     status, body, _ = await while_one_is_under_way(token, other)
     assert status == 429
     assert "The server receives 1 uploads" in json.loads(body)["detail"]
+
+
+class Sending:
+    """A person who sends a body of events, of which the rest does not come."""
+
+    def __init__(self, gate: BodyGate, token: str) -> None:
+        self.sent: list[dict] = []
+        self.begun = asyncio.Event()
+        headers = [(b"content-type", EVENTS), (b"authorization", f"Bearer {token}".encode())]
+        headers.append((b"content-length", str(FREE_BYTES + 9).encode()))
+        scope = {"type": "http", "method": "POST", "path": "/api/recordings", "headers": headers}
+        self.task = asyncio.create_task(gate(scope, self._receive, self._send))
+
+    async def _receive(self) -> dict:
+        self.begun.set()
+        await asyncio.sleep(600)
+        raise AssertionError
+
+    async def _send(self, message: dict) -> None:
+        self.sent.append(message)
+
+
+async def sending(gate: BodyGate, token: str, count: int) -> list[Sending]:
+    all_of_them = [Sending(gate, token) for _ in range(count)]
+    for each in all_of_them:
+        await asyncio.wait_for(each.begun.wait(), 10)
+    return all_of_them
+
+
+@pytest.fixture
+async def other() -> str:
+    bob = await _bob()
+    return (await database_sync_to_async(make_token)(bob, "test"))[1]
+
+
+async def test_who_has_all_places_gives_one_to_another_person(token, other, settings):
+    settings.MAX_BODIES_AT_ONCE, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 3, 2 * FREE_BYTES
+    app = App()
+    gate = BodyGate(app)
+    slow = await sending(gate, token, 3)
+    assert (await answered(app, MULTIPART, [FREE_BYTES + 1], token=other, gate=gate))[0] == 200
+    ended, going_on = await asyncio.wait([each.task for each in slow], timeout=0.2)
+    assert (len(ended), len(going_on)) == (1, 2)
+    [answers] = [each.sent for each in slow if each.task.done()]
+    assert answers[0]["status"] == 429
+    assert "gave its place to another person" in json.loads(answers[1]["body"])["detail"]
+    for each in going_on:
+        each.cancel()
+
+
+@pytest.mark.parametrize(("after", "expected"), [(0.0, 200), (60.0, 429)])
+async def test_a_slow_body_gives_way_to_anybody(
+    token, other, settings, monkeypatch, after, expected
+):
+    settings.MAX_BODIES_AT_ONCE, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1, 2 * FREE_BYTES
+    monkeypatch.setattr(bodies, "SLOW_AFTER", after)
+    app = App()
+    gate = BodyGate(app)
+    [slow] = await sending(gate, token, 1)
+    status, _, _ = await answered(app, MULTIPART, [FREE_BYTES + 1], token=other, gate=gate)
+    assert status == expected
+    slow.task.cancel()
+
+
+@pytest.mark.parametrize("kind", [EVENTS, MULTIPART])
+async def test_a_long_body_under_a_token_that_only_reads_is_not_read(settings, kind):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * FREE_BYTES
+    _, reading = await database_sync_to_async(make_token)(await _bob(), "test", scope="read")
+    status, body, read = await answered(App(), kind, [9], FREE_BYTES + 1, reading)
+    assert (status, read) == (403, 0)
+    assert json.loads(body)["type"] == "/problems/needs-writing"
+
+
+@pytest.mark.parametrize("path", ["/api/recordings/7/events", "/api/uploads/7"])
+async def test_a_long_body_to_what_one_may_not_change_is_not_read(other, settings, path):
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * FREE_BYTES
+    status, _, read = await answered(App(), EVENTS, [9], FREE_BYTES + 1, other, path=path)
+    assert (status, read) == (404, 0)
+
+
+async def _bob():
+    return await database_sync_to_async(a_person)("bob@example.org")
 
 
 async def test_an_upload_that_does_not_fit_on_the_disk_is_not_read(token, settings):

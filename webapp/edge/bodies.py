@@ -1,10 +1,13 @@
 """Limit which bodies of requests are read, how many at once, and how slowly they may arrive.
 
-Django reads a whole body before a view can refuse it. So this checks first: the size, the sender,
-the bodies under way, and the space on the disk. Strangers may send at most FREE_BYTES.
+Django reads a whole body before a view can refuse it. So this checks first: the size, the sender
+and their rights, the bodies under way, and the space on the disk. Strangers may send at most
+FREE_BYTES. Where all places are taken, whoever has fewer than others gets one of theirs.
 """
 
+import asyncio
 import shutil
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -23,6 +26,8 @@ FORM_BYTES = 1024**2  # allowed in a multipart body beside its files
 PIECE_BYTES = 64 * 1024**2  # allowed in a piece of an upload that comes in pieces
 ROOM_EVERY = 16 * 1024**2  # bytes after which the space on the disk is checked again
 RETRY_AFTER = 5  # seconds
+SLOW_AFTER = 5.0  # seconds under way, after which a body that is slower than SLOW gives way
+SLOW = 16 * 1024  # bytes a second
 PIECE = b"application/offset+octet-stream"
 EVENTS = b"application/x-ndjson"
 
@@ -61,7 +66,7 @@ class UnderWay:
                 "one of them is done.",
                 retry_after=RETRY_AFTER,
             )
-        if len(self.bodies) >= settings.MAX_BODIES_AT_ONCE:
+        if len(self.bodies) >= settings.MAX_BODIES_AT_ONCE and not self._make_room(person):
             raise TooMany(
                 f"The server receives {len(self.bodies)} uploads, the most at once. Send this one "
                 "again in a moment.",
@@ -69,6 +74,26 @@ class UnderWay:
             )
         body.person = person
         self.bodies.add(body)
+
+    def _make_room(self, person: int) -> bool:
+        """End a body that is waited for; return whether there was one that must give way.
+
+        It is the slowest one of a person who has more of them than this person would have then,
+        or else one that is slow.
+        """
+        waiting = [each for each in self.bodies if each.is_waited_for]
+        numbers = Counter(each.person for each in self.bodies)
+        most = max((numbers[each.person] for each in waiting), default=0)
+        if most > numbers[person] + 1:
+            candidates = [each for each in waiting if numbers[each.person] == most]
+        else:
+            candidates = [each for each in waiting if each.is_slow]
+        if not candidates:
+            return False
+        slowest = min(candidates, key=lambda each: each.pace)
+        slowest.give_way()
+        self.end(slowest)
+        return True
 
     def end(self, body: "_Body") -> None:
         self.bodies.discard(body)
@@ -101,6 +126,9 @@ class _Body:
         self.is_of_events = self._kind.startswith(EVENTS)  # many processes send under one token
         self._is_upload = self._kind.startswith((b"multipart/", PIECE))
         self._next_check = 0
+        self._began = time.monotonic()
+        self._waiting: asyncio.Future | None = None
+        self._gives_way = False
         self._patience = Patience(settings.BODY_SECONDS, settings.BODY_BYTES_PER_SECOND)
 
     @property
@@ -111,6 +139,26 @@ class _Body:
         """
         files = self.announced if self._is_upload else 0
         return max(self.announced - self.read, 0) + files
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Return whether the next piece has not come yet."""
+        return self._waiting is not None
+
+    @property
+    def pace(self) -> float:
+        """Return how many bytes came in a second."""
+        return self.read / max(time.monotonic() - self._began, 0.001)
+
+    @property
+    def is_slow(self) -> bool:
+        return time.monotonic() - self._began > SLOW_AFTER and self.pace < SLOW
+
+    def give_way(self) -> None:
+        """Wait no longer for the next piece."""
+        assert self._waiting is not None  # it is waited for
+        self._gives_way = True
+        self._waiting.cancel()
 
     async def run(self, app) -> None:
         try:
@@ -141,13 +189,24 @@ class _Body:
             await self._send(message)
 
     async def _next_piece(self) -> dict:
+        self._waiting = asyncio.ensure_future(self._patience.wait_for(self._receive()))
         try:
-            message = await self._patience.wait_for(self._receive())
+            message = await self._waiting
+        except asyncio.CancelledError:
+            if not self._gives_way:
+                raise
+            raise TooMany(
+                f"The server receives as many uploads as it can, and this one gave its place to "
+                f"another person: {self.read:,} bytes of it had come. Send it again in a moment.",
+                retry_after=RETRY_AFTER,
+            ) from None
         except TimeoutError:
             raise TooSlow(
                 f"The rest of the request did not arrive: {self.read:,} bytes of it had come. "
                 "Is the connection slow, or broken?"
             ) from None
+        finally:
+            self._waiting = None
         self._is_complete = not message.get("more_body", False)
         size = len(message.get("body", b""))
         self.read += size
