@@ -318,13 +318,13 @@ class _Reader:
             folder = f"state/{id}"
             operator, damaged, read = read_operator(self.files, folder, partitions, self.limits)
             self._note(damaged, read, "operator metadata")
-            operator = replace(operator, partitions=partitions or operator.partitions)
             try:
                 used = operator.used_partitions or 0
                 self.files.spend("partitions", folder, used, self.limits.partitions)
             except DamagedFile as error:
                 self.damaged.append(error)
                 continue
+            operator = replace(operator, partitions=partitions or operator.partitions)
             stores = store_names(operator, versions)
             for store in stores:
                 if (schema := self._schema(id, store, len(stores) == 1)) is not None:
