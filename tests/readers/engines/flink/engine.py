@@ -212,11 +212,4 @@ def _shown(entry: StateEntry) -> dict:
 
 def _elements(found: list[StateEntry]) -> list[object]:
     assert [entry.key for entry in found] == list(range(len(found)))
-    return ["opaque" if isinstance(one.value, NotRead) else _stored(one.value) for one in found]
-
-
-def _stored(value):
-    """Return a value in Flink's form: that of a source's split has its bytes beside its place."""
-    if isinstance(value, dict) and value.keys() == {"position", "hex"}:
-        return as_flink({"hex": value["hex"]})
-    return as_flink(value)
+    return ["opaque" if isinstance(one.value, NotRead) else as_flink(one.value) for one in found]
