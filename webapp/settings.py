@@ -283,6 +283,12 @@ MAX_OPEN_JOBS = env_int(
 MAX_COLLECTORS = env_int(
     "MAX_COLLECTORS", 20, "Most collectors of a person or team; 0: no limit.", minimum=0
 )
+MAX_INVITATIONS = env_int(
+    "MAX_INVITATIONS",
+    30,
+    "Most open invitations of a person and unproven accounts that came of them; 0: no limit.",
+    minimum=0,
+)
 MAX_TEAMS = env_int("MAX_TEAMS", 20, "Most teams that a person owns; 0: no limit.", minimum=0)
 MAX_STORED_BYTES = env_int(
     "MAX_STORED_BYTES",

@@ -8,7 +8,7 @@ from snapshots.models import Recording, Topology
 from snapshots.problems import Conflict, Invalid, NeedsRole, NotFound, ReadOnly, TooMany
 from snapshots.services import moving
 from tests.web.given import a_person
-from webapp.accounts import people
+from webapp.accounts import people, proving
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.services import NotAnAddress, get_or_create_user
 from webapp.teams import services
@@ -114,6 +114,22 @@ def test_an_invitation_makes_an_account_once(ada, team):
     assert (membership.person.username, membership.role) == ("grace@example.org", "commenter")
     with pytest.raises(NotFound, match="has been used"):
         services.accept(token, None)
+
+
+def test_a_person_invites_only_so_many(ada, team, settings):
+    settings.MAX_INVITATIONS = 3
+    grace = joined(team, "grace@example.org", "owner")
+    services.invite(team, ada, "bob@example.org", "viewer")
+    joined(services.create_team(grace, "hers"), "carol@example.org", "owner")
+    for person in (ada, grace, User.objects.get(username="carol@example.org")):
+        with pytest.raises(TooMany, match="3 invitations are open, or made accounts"):
+            services.invite(team, person, "dan@example.org", "viewer")
+    services.invite(team, ada, "bob@example.org", "editor")  # in place of the one before
+    proving.prove(grace)
+    services.invite(team, ada, "dan@example.org", "viewer")
+    row = people.person(ada.pk)
+    assert (row.unproven_accounts, row.invitations) == (0, 2)
+    assert people.person(grace.pk).unproven_accounts == 1
 
 
 def test_an_invitation_cannot_take_over_an_account(ada, team):

@@ -14,6 +14,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, Max, Model, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce, Greatest
+from django.utils import timezone
 
 from snapshots.allowances import NAMES
 from snapshots.models import Allowance, Collector, EngineJob, Job, Recording
@@ -21,7 +22,7 @@ from snapshots.problems import Conflict, Invalid, NotFound
 from snapshots.quantities import counted
 from snapshots.services.jobs import cancel_job
 from webapp.accounts import audit, closing, proving
-from webapp.accounts.models import ApiToken, Session, SignInLink
+from webapp.accounts.models import ApiToken, Session, SignInLink, UnprovenAccount
 from webapp.teams.invitations import end_those_of
 from webapp.teams.models import Invitation, Membership, Team
 from webapp.teams.roles import Role
@@ -41,6 +42,12 @@ def people() -> QuerySet[User]:
     return _with_usage(used).annotate(
         session_count=_total(Session.objects, Count("pk"), "user"),
         token_count=_total(ApiToken.objects, Count("pk"), "user"),
+        invitations=_total(
+            Invitation.objects.filter(accepted_at=None, expires_at__gt=timezone.now()),
+            Count("pk"),
+            "made_by",
+        ),
+        unproven_accounts=_named_by(UnprovenAccount.objects, "invited_by"),
         seen_at=_latest("session_used_at", "token_used_at"),
     )
 
@@ -68,6 +75,12 @@ def _latest(first: str, second: str) -> Greatest:
 
 def _total(rows, aggregate, owner: str = "owner") -> Coalesce:
     return Coalesce(_of_each(rows, aggregate, owner), 0)
+
+
+def _named_by(rows, field: str) -> Coalesce:
+    """Count the rows that have each person's name in a field."""
+    own = rows.filter(**{field: OuterRef("username")}).order_by().values(field)
+    return Coalesce(Subquery(own.annotate(total=Count("pk")).values("total")), 0)
 
 
 def _of_each(rows, aggregate, owner: str) -> Subquery:

@@ -23,6 +23,9 @@ class PersonItem(TypedDict):
         seen_at: when the person was last seen, as ISO 8601 in UTC; null where that never was.
         sessions: in how many browsers the person is signed in.
         tokens: how many tokens the person has.
+        invitations: how many invitations of the person are open.
+        unproven_accounts: how many accounts the person's invitations made whose address nobody
+            has proven.
         usage: how much the person uses.
     """
 
@@ -33,6 +36,8 @@ class PersonItem(TypedDict):
     seen_at: str | None
     sessions: int
     tokens: int
+    invitations: int
+    unproven_accounts: int
     usage: UsagePayload
 
 
@@ -104,6 +109,8 @@ def person_item(user) -> PersonItem:
         "seen_at": optional_date(user.seen_at),
         "sessions": user.session_count,
         "tokens": user.token_count,
+        "invitations": user.invitations,
+        "unproven_accounts": user.unproven_accounts,
         "usage": _usage(user),
     }
 

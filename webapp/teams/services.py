@@ -20,7 +20,7 @@ from snapshots.problems import Conflict, Invalid, NotFound, TooMany
 from snapshots.quantities import counted, thousands
 from webapp.accounts import audit, deleting
 from webapp.accounts.services import OWNER, NotAnAddress, create_unproven, hashed
-from webapp.teams.invitations import end_those_of, made_by_an_owner
+from webapp.teams.invitations import end_those_of, made_by_an_owner, require_room
 from webapp.teams.models import LONGEST_NAME, Invitation, Membership, Team
 from webapp.teams.roles import Role
 from webapp.teams.signals import membership_changed
@@ -91,7 +91,7 @@ def rename_team(team: Team, by: User, name: str) -> None:
 def invite(team: Team, by: User, address: str, role: str) -> tuple[Invitation, str]:
     """Invite an address to the team; return the invitation and its link, which is kept nowhere.
 
-    An earlier invitation of the address stops working. Raises: Invalid, Conflict.
+    An earlier invitation of the address stops working. Raises: Invalid, Conflict, TooMany.
     """
     chosen = checked_role(role)
     address = _checked_address(address)
@@ -102,6 +102,7 @@ def invite(team: Team, by: User, address: str, role: str) -> tuple[Invitation, s
     if team.memberships.filter(person__username=address).exists():
         raise Conflict(f"{address} belongs to {team.name} already. Change the role instead.")
     team.invitations.filter(address=address).delete()
+    require_room(by)
     token = secrets.token_urlsafe(32)
     invitation = Invitation.objects.create(
         team=team,

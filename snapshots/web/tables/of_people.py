@@ -100,6 +100,8 @@ PEOPLE = Table(
         whole("stored", unit="B"),
         whole("jobs_open"),
         whole("collectors"),
+        whole("unproven_accounts"),
+        whole("invitations"),
         moment("seen_at"),
     ),
 )
