@@ -31,6 +31,7 @@ _GROWTH = {
     UNTIL_RETRACTED: "Without a TTL these grow without end, unless their input retracts: {}.",
     ONE_A_KEY: "Without a TTL these grow with each new key: {}.",
 }
+_PAST = "What is past it counts until Flink removes it."
 _NOT_TOLD = (
     "Whether it has a TTL is not known: Flink puts a time stamp on every state of such a function."
 )
@@ -117,9 +118,9 @@ def sentences(held: Held) -> Iterator[str]:
     what = held.what[0].upper() + held.what[1:]
     yield f"{what}: {_amount(held)}." if held.count is not None else f"{what}."
     if held.ttl is not None:
-        yield f"It has a TTL of {held.ttl}, by the compiled plan."
+        yield f"It has a TTL of {held.ttl}, by the compiled plan. {_PAST}"
     elif held.has_ttl:
-        yield "It has a TTL; how long that is does not stand in a checkpoint."
+        yield f"It has a TTL; how long that is does not stand in a checkpoint. {_PAST}"
     elif held.has_ttl is None:
         yield _NOT_TOLD
     else:

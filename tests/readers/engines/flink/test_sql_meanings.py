@@ -99,7 +99,10 @@ def test_a_time_to_live_is_seen_in_the_bytes_and_its_length_is_not():
         if state.held is not None
     }
     assert len(texts) == 9
-    assert set(texts.values()) == {"It has a TTL; how long that is does not stand in a checkpoint."}
+    assert set(texts.values()) == {
+        "It has a TTL; how long that is does not stand in a checkpoint. What is past it counts "
+        "until Flink removes it."
+    }
 
 
 def test_whether_a_process_table_function_has_a_time_to_live_is_not_known():

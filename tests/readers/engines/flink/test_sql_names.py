@@ -123,8 +123,8 @@ def test_a_compiled_plan_tells_the_time_to_live_of_each_side(tmp_path):
     join = next(one for one in found.values() if one.sql == "a join")
     told = [list(sentences(state.held))[1] for state in join.states if state.held]
     assert sorted(told) == [
-        "It has a TTL of 1 d, by the compiled plan.",
-        "It has a TTL of 3 d, by the compiled plan.",
+        "It has a TTL of 1 d, by the compiled plan. What is past it counts until Flink removes it.",
+        "It has a TTL of 3 d, by the compiled plan. What is past it counts until Flink removes it.",
     ]
 
 
