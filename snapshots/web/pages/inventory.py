@@ -20,7 +20,7 @@ from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.problems import Invalid, NotFound, Refused
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint, states_of
-from snapshots.web.pages import batches, entry_text, links, queries
+from snapshots.web.pages import batches, links, queries
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.restore_check import worded
 from snapshots.web.pages.reviews import notes_at
@@ -177,11 +177,10 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
     entries = inventory.entries(
         opened, number, operator, state, containing=q, offset=offset, limit=ROWS
     )
-    states = states_of(inventory.checkpoint(opened, number), operator)
-    own = next(item for item in states if item["name"] == state)
-    kind, names = own["kind"], entry_text.Names.of(own.get("columns"))
-    clock = queries.window_clock(inventory.checkpoint(opened, number), operator)
-    rows = [entry_text.shown(row, kind, names, clock) for row in entries["items"]]
+    held = inventory.checkpoint(opened, number)
+    own = next(item for item in states_of(held, operator) if item["name"] == state)
+    write = queries.writer(held, operator, state)
+    rows = [write(row) for row in entries["items"]]
     chosen: dict[str, Any] = {
         "operator": operator,
         "state": state,
@@ -196,7 +195,7 @@ def _state(request: HttpRequest, opened: StoredInventory, number: int) -> dict[s
         "with": inventory_difference.previous(opened, number),
     }
     if request.GET.get("with", "").isdecimal():
-        chosen |= _comparison(opened, number, int(request.GET["with"]), operator, state, kind)
+        chosen |= _comparison(opened, number, int(request.GET["with"]), (operator, state), write)
     return {"chosen": chosen}
 
 
@@ -213,9 +212,10 @@ def _all_entries(
 
 
 def _comparison(
-    opened: StoredInventory, number: int, other: int, operator: str, state: str, kind: str
+    opened: StoredInventory, number: int, other: int, of: tuple[str, str], write: queries.Writer
 ) -> dict[str, Any]:
-    """Return how a state changed from the older to the newer of two checkpoints."""
+    """Return how a state of an operator changed from the older to the newer of two checkpoints."""
+    operator, state = of
     comparison = inventory_difference.compare(opened, other, number, operator, state)
     listed = opened.upload["checkpoints"]
     query = {"since": other, "operator": operator, "state": state}
@@ -223,13 +223,13 @@ def _comparison(
         "with": other,
         "older": listed[comparison["before"]],
         "newer": listed[comparison["after"]],
-        "comparison": _compared(comparison, kind),
+        "comparison": _compared(comparison, write),
         "all_examples": comparison["examples"],
         "keys_address": f"?{urlencode(query)}",
     }
 
 
-def _compared(comparison: dict[str, Any], kind: str) -> dict[str, Any]:
+def _compared(comparison: dict[str, Any], write: queries.Writer) -> dict[str, Any]:
     """Return a comparison with its counts in words, and how many differences are not listed."""
     counts = comparison["counts"]
     words = [
@@ -245,8 +245,8 @@ def _compared(comparison: dict[str, Any], kind: str) -> dict[str, Any]:
         "examples": [
             {
                 "word": WORDS.get(item["kind"], item["kind"]),
-                "before": item["before"] and entry_text.shown(item["before"], kind),
-                "after": item["after"] and entry_text.shown(item["after"], kind),
+                "before": item["before"] and write(item["before"]),
+                "after": item["after"] and write(item["after"]),
             }
             for item in comparison["examples"]
         ],

@@ -15,8 +15,8 @@ from snapshots.domain.inventory.model import COORDINATOR, TIMERS
 from snapshots.domain.inventory.series import SAME
 from snapshots.problems import NotFound
 from snapshots.store.inventory.differences import CHANGED, DIFFERENCES, Wanted
-from snapshots.store.inventory.reading import StoredInventory, states_of
-from snapshots.web.pages import entry_text
+from snapshots.store.inventory.reading import StoredInventory
+from snapshots.web.pages import queries
 from snapshots.web.pages.rendering import page
 from snapshots.web.tables.sending import show
 
@@ -91,7 +91,7 @@ def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
         wanted = replace(wanted, kind=next((kind for kind in DIFFERENCES if counts[kind]), CHANGED))
     found = inventory_difference.keys(opened, since, number, operator, state, wanted)
     owner = [item for item in held["operators"] if item["id"] == operator]
-    kind = next((item["kind"] for item in states_of(held, operator) if item["name"] == state), None)
+    write = queries.writer(held, operator, state)
     context = {
         "recording": recording,
         "number": number,
@@ -108,7 +108,7 @@ def of_keys(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
             for name, count in found["counts"].items()
         ],
         "notes": found["notes"],
-        "rows": [_key(item, kind) for item in found["items"]],
+        "rows": [_key(item, write) for item in found["items"]],
         "all_keys": _all_keys(opened, (since, number, operator, state), wanted),
         "has_namespace": any(_either(item)["namespace"] is not None for item in found["items"]),
         "total": found["total"],
@@ -136,10 +136,8 @@ def _either(item: Mapping[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def _key(item: Mapping[str, Any], kind: str | None) -> dict[str, Any]:
-    sides = {
-        side: item[side] and entry_text.shown(item[side], kind) for side in ("before", "after")
-    }
+def _key(item: Mapping[str, Any], write: queries.Writer) -> dict[str, Any]:
+    sides = {side: item[side] and write(item[side]) for side in ("before", "after")}
     return {"entry": _either(sides), **sides}
 
 

@@ -1,5 +1,7 @@
 """Show on the page of a checkpoint what the operators of a query hold."""
 
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -8,6 +10,8 @@ from snapshots.store.inventory.reading import StoredInventory
 from snapshots.web.pages import entry_text
 
 _LONGEST_KEY = 120  # characters
+
+Writer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
 
 def shown(opened: StoredInventory, pk: int, number: int) -> dict[str, Any]:
@@ -24,11 +28,16 @@ def shown(opened: StoredInventory, pk: int, number: int) -> dict[str, Any]:
     }
 
 
-def window_clock(checkpoint: dict[str, Any], operator: str) -> dict[str, Any] | None:
-    """Return by which clock the windows of an operator end; None if it has none in a query."""
-    return next(
-        (one.get("window_clock") for one in checkpoint["operators"] if one["id"] == operator), None
-    )
+def writer(checkpoint: dict[str, Any], operator: str, state: str) -> Writer:
+    """Return the function that writes the entries of a state as text, on every page alike."""
+    owner = next((one for one in checkpoint["operators"] if one["id"] == operator), None)
+    states = () if owner is None else owner["states"]
+    own = next((one for one in states if one["name"] == state), None)
+    if owner is None or own is None:
+        return entry_text.shown
+    names = entry_text.Names.of(own.get("columns"))
+    clock = owner.get("window_clock")
+    return partial(entry_text.shown, kind=own["kind"], names=names, clock=clock)
 
 
 def _key(key: dict[str, Any], operator: dict[str, Any], address: str) -> dict[str, Any]:

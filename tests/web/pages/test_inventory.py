@@ -22,7 +22,7 @@ from webapp.teams.services import create_team
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
 
-QUERIES = Path(__file__).resolve().parents[2] / "data" / "flink-sql-queries"
+QUERIES = Path(__file__).resolve().parents[2] / "data"
 ORDER = "pojo demo.Order"
 PLAIN = re.compile(r"<[^>]*>")
 DOWNLOADS = re.compile(r'<p class="downloads.*?</p>')
@@ -73,7 +73,8 @@ def test_records_in_flight_are_read_as_a_type_that_states_have(given, ada):
 
 def of_query(ada, case, tmp_path) -> str:
     """Return the address of the savepoint of a query that a real Flink ran."""
-    with zipfile.ZipFile(QUERIES / f"{case}.zip") as package:
+    [path] = QUERIES.glob(f"flink-sql*/{case}.zip")
+    with zipfile.ZipFile(path) as package:
         package.extractall(tmp_path)
     recording = stored_upload(ada, FlinkReader(), tmp_path)
     listed = a_client(ada).get(f"/api/recordings/{recording.pk}/contents").json()["checkpoints"]
@@ -136,6 +137,19 @@ def test_windows_of_a_query_are_shown_by_the_clock_that_they_end_by(ada, tmp_pat
     assert "2023-11-15 00:00:00 to 2023-11-16 00:00:00 (+08:00)" in grouped
     timers = opened("WindowRank", "_timer_state/event_window-timers")
     assert "2023-11-15 15:59:59.999 UTC" in timers, "a timer is an instant"
+
+
+def test_keys_that_differ_are_written_as_the_entries_are(ada, tmp_path):
+    address = of_query(ada, "sql-topn", tmp_path)
+    api, page = a_client(ada), signed_in(ada)
+    held = api.get(f"/api{address}").json()["operators"]
+    [operator] = (one["id"] for one in held if one["name"] == "GroupAggregate[44]")
+    asked = {"operator": operator, "state": "accState"}
+    before = int(address.rpartition("/")[2]) - 1
+    same = asked | {"since": str(before), "change": "same"}
+    for shown in (page.get(address, asked), page.get(f"{address}/difference/keys", same)):
+        assert '{"s":"a"}' in words(shown)
+        assert '{"c":' in words(shown)
 
 
 def test_facts_are_written_as_people_read_them(given, ada):
