@@ -27,7 +27,7 @@ ROCKSDB = {
 }
 WHOLE_ROCKSDB = ROCKSDB | {f"{STORE}rocksdb.changelogCheckpointing.enabled": "false"}
 WITH_IDS = ROCKSDB | {f"{STORE}checkpointFormatVersion": "2"}
-SNAPSHOTS = {f"{STORE}minDeltasForSnapshot": "2", f"{STORE}maintenanceInterval": "500ms"}
+SNAPSHOTS = {f"{STORE}minDeltasForSnapshot": "2"}
 REPAIR = {
     f"{STORE}autoSnapshotRepair.enabled": "true",
     f"{STORE}autoSnapshotRepair.numFailuresBeforeActivating": "1",
@@ -228,7 +228,7 @@ QUERIES = (
     Query("rate, asynchronous progress", _rate, options=ASYNCHRONOUS, source=RATE, **EVERY_2_S),
     Query("rate, continuous", _rate, source="epochs", trigger={"continuous": "1 second"}),
     Query("rate-micro-batch", _micro, source="", **EVERY_2_S),
-    Query("Python source", _python, source="", is_whole=True, **EVERY_2_S),
+    Query("Python source", _python, source="", **EVERY_2_S),
     Query("files and rate together", _union, source="", **EVERY_2_S),
     Query(
         "files, log compacted, 2 batches kept", _events,
