@@ -272,6 +272,7 @@ def main() -> None:
     options = parser.parse_args()
     folder: Path = options.folder.absolute()
     folder.mkdir(parents=True)
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     django.setup()
     queries = [one for one in QUERIES if any(name in one.name for name in options.names)]
     found = []

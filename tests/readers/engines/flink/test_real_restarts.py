@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.real_restarts import RESTARTS
-from bench.restart_cases import CASES
+from bench.restart_cases import CASES, KEPT, cases_of
 from snapshots.domain.inventory.restore_check import NOT_RESTORABLE, RESTORABLE
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
@@ -15,8 +15,8 @@ from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 DATA = Path(__file__).resolve().parents[3] / "data" / "flink-restarts"
 DAMAGED = [
     (base, case)
-    for base in ("sql", "python")
-    for case in CASES
+    for base in KEPT
+    for case in cases_of(base)
     if not case.changes and not case.name.startswith("metadata")
 ]
 
@@ -25,7 +25,8 @@ def damaged(base: str, case, folder: Path) -> str:
     """Return what Flink did with the damaged savepoint that is put into a folder."""
     with zipfile.ZipFile(DATA / f"{base}.zip") as package:
         package.extractall(folder)
-    case.damage(folder / "savepoint")
+    (metadata,) = folder.rglob("_metadata")
+    case.damage(metadata.parent)
     return json.loads((DATA / f"{base}.json").read_text())[case.name]
 
 
