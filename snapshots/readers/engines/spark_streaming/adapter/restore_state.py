@@ -194,9 +194,8 @@ class NeededState:
         changes = sum(file.kind in CHANGES for file in way.files)
         if way.lacking or changes > MOST_REPLAYED or not self._is_of_spark_4(place.operator):
             return None
-        schema = self._checkpoint.schemas.get((place.operator, place.store))
-        if changes == len(way.files) and (schema is None or schema.version > 2):
-            return None  # without any snapshot nothing names the column families
+        if self._lacks_families(place.operator, way):
+            return None
         findings.note(f"{said} {REPAIRED}")
         return others
 
@@ -265,18 +264,12 @@ class NeededState:
     ) -> None:
         self._read(place, file)
         role = CHANGED if file.kind in CHANGES else SNAPSHOT
-        problem, _ = self._needed.problem(file.path)
-        if has_other_way and problem is not None:
-            path, size = (
-                self._needed.job.path(file.path),
-                self._needed.files.entries[file.path].size,
-            )
-            said = f"{problem} {OTHER_WAY}"
-            own = NeededFile(path, role, _user(place), None, size, said)
-            findings.need(own, is_certain=False)
+        if has_other_way and self._doubted(findings, file.path, role, place):
             return
         self._needed.need(findings, file.path, role, _user(place), absent="")
         for table in self._tables(place, file) if file.kind == ZIP else ():
+            if has_other_way and self._doubted(findings, table, TABLE, place):
+                continue
             self._needed.need(
                 findings,
                 table,
@@ -285,6 +278,18 @@ class NeededState:
                 absent=f"{NO_TABLE} {OTHER_WAY}" if has_other_way else NO_TABLE,
                 is_certain=not has_other_way,
             )
+
+    def _doubted(self, findings: Findings, path: str, role: str, place: Place) -> bool:
+        """Note a damaged file that leaves the answer open; return whether it is one."""
+        if path not in self._needed.files:
+            return False
+        problem, _ = self._needed.problem(path)
+        if problem is None:
+            return False
+        size, said = self._needed.files.entries[path].size, f"{problem} {OTHER_WAY}"
+        own = NeededFile(self._needed.job.path(path), role, _user(place), None, size, said)
+        findings.need(own, is_certain=False)
+        return True
 
     def _tables(self, place: Place, file: VersionFile) -> tuple[str, ...]:
         """Return the tables that a snapshot names; none if it is damaged."""
