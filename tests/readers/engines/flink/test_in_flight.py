@@ -97,7 +97,7 @@ def test_no_byte_is_in_two_buffers(tmp_path):
         (_stream(b"abc"), 0, "the same bytes"),
         (_stream(b"abc"), 5, "are announced"),
         (_stream(b"abc"), 2**62, "a number of 4 bytes is expected"),
-        (i32(0) + i32(-1), 4, "-1 things"),
+        (i32(0) + i32(-1), 4, "-1 items"),
         (i32(0) + i32(2**31 - 1), 4, "2147483647 items are announced"),
         (i32(1) + i32(0), 4, "has a wrong beginning"),
         (b"", 4, "has a wrong beginning"),
