@@ -72,6 +72,8 @@ HELPERS = {  # of the measurements
 }
 ELSEWHERE = {  # with a Python that has apache-flink or rerun-sdk, or for minutes
     "beside_rerun",
+    "flink_sql_jobs",
+    "flink_sql_table",
     "real_flink_job",
     "real_restarts",
     "real_spark_restarts",
