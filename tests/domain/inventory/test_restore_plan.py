@@ -172,7 +172,7 @@ def test_the_state_of_an_operator_that_only_the_rest_api_has_is_not_known():
     assert [one.bytes for one in plan.before] == [70, 30]
     assert [one.bytes for one in plan.after] == [None] * 3
     assert (plan.skew_before, plan.skew_after) == (pytest.approx(1.4), None)
-    assert "Only the REST API" in plan.notes[0]
+    assert "Only an answer of the REST API tells of it" in plan.notes[0]
 
 
 def test_keyed_state_without_known_key_groups_has_an_unknown_place():

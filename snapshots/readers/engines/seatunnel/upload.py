@@ -100,7 +100,7 @@ def read_upload(root: Path, limits: SeaTunnelLimits) -> SeaTunnelUpload:
     if not stored and not answers:
         named = [file for file in files if file.path.endswith(_ENDINGS)]
         reasons = [file.content.reason for file in named if file.content]
-        for file in files:
+        for file in () if named else files:  # a checkpoint file is more than an answer
             is_small_json = file.path.endswith(".json") and file.bytes <= _LARGEST_REFUSAL
             if is_small_json and (said := refusal((root / file.path).read_bytes())):
                 raise refuse("unknown-format", f"{said} So there is nothing to show.")
