@@ -23,6 +23,10 @@ SAID = {
     "kafka-shaped": "A restart goes on behind it.",
     "rate-one-batch-in-flight": "Batch 0, the last one, was planned",
     "rate-real": "Batch 2, the last one, was committed, and so were all before it from 0 on",
+    "real-time-between-plans": "nothing was in flight, unless the query runs in real-time mode",
+    "real-time-not-committed": "If the query runs in real-time mode, which its files do not tell, "
+    "the batch had read all of this and was about to be committed.",
+    "real-time-state-ahead": "What was in flight behind it is not known.",
     "sink-new-checkpoint": THREW_AWAY,
     "stopped-in-first-batch": "The batch was planned, and no partition wrote its state.",
 }
@@ -49,6 +53,11 @@ def test_the_answer_says_what_the_logs_show(name):
 )
 def test_what_the_logs_show_is_said_first(name, level):
     assert answered(DATA / f"{name}.zip").subjects[0].sentences[0].level == level
+
+
+@pytest.mark.parametrize("name", ["rate-real", "stopped-in-first-batch", "nested-checkpoints"])
+def test_where_the_files_exclude_real_time_mode_nothing_is_said_of_it(name):
+    assert "real-time" not in " ".join(texts(name))
 
 
 def test_a_query_inside_of_another_has_an_answer_of_its_own():

@@ -26,6 +26,7 @@ from snapshots.domain.inventory.model import (
     AHEAD,
     COMPLETED,
     IN_PROGRESS,
+    PROCESSING,
     TO_WATCH,
     WENT_WRONG,
     Flaw,
@@ -48,6 +49,13 @@ _CONTINUOUS = (
     "A restart begins at the offsets of the last epoch that was committed, and reads what came "
     "after it again."
 )
+TOLD, UNTOLD, RUNNING = "told", "untold", "running"  # how much files tell of the way of processing
+_NOTHING = "nothing was in flight"
+_UNLESS = f"{_NOTHING}, unless the query runs in real-time mode, which its files do not tell"
+_HAD_ENDED = (
+    "If the query runs in real-time mode, which its files do not tell, the batch had read all of "
+    "this and was about to be committed."
+)
 _PROGRESS = "print(json.dumps(query.lastProgress))  # a line for each batch, into progress.jsonl"
 
 
@@ -60,13 +68,21 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
         *([doubt] if doubt is not None and comes_first else ()),
         *_damage(flaws, summary, can_restart=bool(points) and doubt is None),
         *_shown(job),
-        *_last_batch(points, doubt, is_ahead=any(fact.name == AHEAD for fact in job.facts)),
+        *_last_batch(points, doubt, _mode(job)),
         *([doubt] if doubt is not None and not comes_first else ()),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
         *_time(points, has_reports=_has_reports(job)),
     ]
     return Subject(job.key, job.name, tuple(sentences))
+
+
+def _mode(job: JobInventory) -> str:
+    """Return TOLD, or UNTOLD or RUNNING where the query may, or must, be in real-time mode."""
+    if any(fact.name == AHEAD for fact in job.facts):
+        return RUNNING
+    is_untold = any(fact.name == PROCESSING and fact.value is None for fact in job.facts)
+    return UNTOLD if is_untold else TOLD
 
 
 def _shown(job: JobInventory) -> Iterator[Sentence]:
@@ -129,14 +145,12 @@ def _doubt(last: Point, *, is_damaged: bool) -> Sentence | None:
     return Sentence("restart", text, NOT_KNOWN, links)
 
 
-def _last_batch(
-    points: Sequence[Point], doubt: Sentence | None, *, is_ahead: bool
-) -> Iterator[Sentence]:
+def _last_batch(points: Sequence[Point], doubt: Sentence | None, mode: str) -> Iterator[Sentence]:
     """Say whether the last batch was committed, and what a restart does.
 
     Args:
-        is_ahead: whether there is state of a batch that the logs do not have.
         doubt: why it is not known that a restart can go on; None if it can.
+        mode: as ``_mode`` returns it.
     """
     if not points:
         yield Sentence(
@@ -145,9 +159,9 @@ def _last_batch(
         return
     last = points[-1]
     if last.item.status == COMPLETED:
-        yield _all_committed(points, last, can_restart=doubt is None, is_ahead=is_ahead)
+        yield _all_committed(points, last, mode, can_restart=doubt is None)
     elif last.item.status == IN_PROGRESS:
-        yield from _not_committed(last, can_restart=doubt is None)
+        yield from _not_committed(last, mode, can_restart=doubt is None)
     else:
         reason = last.item.problem or "The files do not say."
         text = f"Whether {named(last)}, the last one, was committed is not known. {reason}"
@@ -155,7 +169,7 @@ def _last_batch(
 
 
 def _all_committed(
-    points: Sequence[Point], last: Point, *, can_restart: bool, is_ahead: bool
+    points: Sequence[Point], last: Point, mode: str, *, can_restart: bool
 ) -> Sentence:
     unsure = [point for point in points if point.item.status != COMPLETED]
     first = points[0].item.id
@@ -171,13 +185,12 @@ def _all_committed(
         reason = last.item.why_unknown or "The files do not say."
         text = f"{text}. What was in flight behind it is not known. {reason}"
         text = f"{text} {_CONTINUOUS}" if can_restart else text
-    elif is_ahead:
+    elif mode == RUNNING:
         text = f"{text}. What was in flight behind it is not known."
         text = f"{text} A restart goes on behind it." if can_restart else text
-    elif can_restart:
-        text = f"{text}: nothing was in flight. A restart goes on behind it."
     else:
-        text = f"{text}: nothing was in flight."
+        text = f"{text}: {_UNLESS if mode == UNTOLD else _NOTHING}."
+        text = f"{text} A restart goes on behind it." if can_restart else text
     if gaps:
         whose, them = ("batch", "it") if len(gaps) == 1 else ("batches", "them")
         text = (
@@ -193,7 +206,7 @@ def _gaps(points: Sequence[Point]) -> list[int]:
     return list(islice(chain.from_iterable(between), MOST_GAPS))
 
 
-def _not_committed(last: Point, *, can_restart: bool) -> Iterator[Sentence]:
+def _not_committed(last: Point, mode: str, *, can_restart: bool) -> Iterator[Sentence]:
     planned = last.item.planned
     done = f"was planned{moment(last.item.triggered_at)} and"
     if last.item.kind == EPOCH:
@@ -204,7 +217,10 @@ def _not_committed(last: Point, *, can_restart: bool) -> Iterator[Sentence]:
         notes = " ".join(last.item.notes)
         yield Sentence("last-batch", f"{text} {notes}".rstrip(), WATCH, link)
         return
-    yield Sentence("last-batch", f"{text} {_how_far(planned)}", WATCH, link)
+    text = f"{text} {_how_far(planned)}"
+    if mode == UNTOLD and not any(state.lacking for state in planned.written):
+        text = f"{text} {_HAD_ENDED}"
+    yield Sentence("last-batch", text, WATCH, link)
     if can_restart:
         yield Sentence("restart", planned.restart, FACT, link)
 

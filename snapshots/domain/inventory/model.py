@@ -24,6 +24,7 @@ UNDIVIDED = "state"  # the bytes of a subtask that has no parts
 RAW_KEYED, RAW_OPERATOR = "raw keyed state", "raw operator state"
 EPOCH_MS, MILLISECONDS, BYTES, COUNT = "epoch ms", "ms", "bytes", "count"  # units of facts
 WENT_WRONG, TO_WATCH = "went wrong", "to watch"  # facts whose value is a sentence
+PROCESSING = "processing"  # a fact: how Spark processes; None where it may be in real-time mode
 AHEAD = "state ahead of the logs"  # such a fact, too
 COORDINATOR = -1  # as a subtask: an enumerator, a committer, the coordinator of an operator
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import orjson
 
 from snapshots.domain.inventory.batches import PlannedBatch, PlannedSource, WrittenState, spans_text
-from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, Fact
+from snapshots.domain.inventory.model import COUNT, EPOCH_MS, MILLISECONDS, PROCESSING, Fact
 from snapshots.domain.inventory.spark_plan import UPLOAD_ITSELF
 from snapshots.readers.engines import listing
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
@@ -75,7 +75,7 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
     checkpoint, topology = job.checkpoint, job.checkpoint.topology
     yield Fact("query", checkpoint.query)
     yield Fact("folder", job.folder or UPLOAD_ITSELF)
-    yield Fact("processing", _processing(job))
+    yield Fact(PROCESSING, _processing(job))
     for source in topology.sources[:MOST_NAMED]:
         inferred = _REPORTED if source.description else "by the form of its offsets"
         kind = KINDS.get(source.kind, source.kind)
@@ -96,10 +96,10 @@ def job_facts(job: SparkJob) -> Iterator[Fact]:
 
 
 def _processing(job: SparkJob) -> str | None:
-    """Name the way of processing; None where state is ahead, as real-time mode leaves it."""
+    """Name the way of processing; None where it may be real-time mode."""
     if job.is_continuous:
         return "continuous"
-    return None if job.is_ahead else "micro-batches"
+    return None if job.is_ahead or job.may_be_real_time else "micro-batches"
 
 
 def _own_log_facts(job: SparkJob, source: str) -> Iterator[Fact]:

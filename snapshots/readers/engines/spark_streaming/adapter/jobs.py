@@ -10,9 +10,16 @@ from snapshots.domain.model.derived import CONTINUOUS, NOT_COMMITTED
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
 from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
-from snapshots.readers.engines.spark_streaming.logs.offsets import FILE, PlannedBatch, kind_of
+from snapshots.readers.engines.spark_streaming.logs.offsets import (
+    FILE,
+    KAFKA,
+    PlannedBatch,
+    kind_of,
+)
+from snapshots.readers.engines.spark_streaming.logs.offsets import UNKNOWN as UNKNOWN_SOURCE
 from snapshots.readers.engines.spark_streaming.timeline import Batch
 
+ROW_CHECKSUMS = "spark.sql.streaming.stateStore.rowChecksum.enabled"
 LONGEST_LABEL = 40  # characters
 MOST_SPANNED = 1_000_000  # batches between the oldest and the newest, of which gaps are named
 NO_STATE = (
@@ -85,6 +92,21 @@ class SparkJob:
             for partitions in stores.values()
             for partition in partitions.values()
             for file in partition.files
+        )
+
+    @cached_property
+    def may_be_real_time(self) -> bool:
+        """Whether nothing in the files excludes real-time mode, which no file names.
+
+        It came with Spark 4.1, which names the setting of row checksums with each plan. Files,
+        `rate` and Delta are no sources of it.
+        """
+        plans = [p for p in self.checkpoint.logs.planned.values() if isinstance(p, PlannedBatch)]
+        if self.is_continuous or not plans or ROW_CHECKSUMS not in plans[-1].settings:
+            return False
+        offsets = [offset for offset in plans[-1].offsets.values() if offset is not None]
+        return all(kind_of(offset) in (KAFKA, UNKNOWN_SOURCE) for offset in offsets) and not any(
+            isinstance(offset, dict) and "reservoirVersion" in offset for offset in offsets
         )
 
     @cached_property
