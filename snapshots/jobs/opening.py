@@ -12,7 +12,7 @@ from snapshots.domain.model.defects import InputRefused, quoted
 from snapshots.files import recordings, uploads
 from snapshots.jobs.at_work import AtWork
 from snapshots.limits import limits_of_place, recording_limits
-from snapshots.models import Recording
+from snapshots.models import WHOLE_STATE, Recording
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import EngineUpload
 from snapshots.readers.formats.excerpt import with_excerpt
@@ -143,7 +143,8 @@ def _understood(
         inside = recognised.log.relative_to(folder).as_posix()
         return Source(recognised.log, None, inside=inside, reason=recognised.reason)
     progress("reading checkpoints", 0, 0)
-    upload = with_state(recognised.reader.read(folder))
+    is_whole = bool((recording.parameters or {}).get(WHOLE_STATE))
+    upload = with_state(recognised.reader.read(folder), is_whole=is_whole)
     derived = scratch / "derived.jsonl"
     with derived.open("wb") as log:
         for line in write_lines(*upload.recording()):

@@ -9,12 +9,20 @@ from snapshots.models.archive import (
     EngineRescale,
 )
 from snapshots.models.jobs import LONGEST_PHASE, Job
-from snapshots.models.recordings import LONGEST_FORMAT, Mapping, Recording, Snapshot, Topology
+from snapshots.models.recordings import (
+    LONGEST_FORMAT,
+    WHOLE_STATE,
+    Mapping,
+    Recording,
+    Snapshot,
+    Topology,
+)
 from snapshots.models.requests import Allowance, IdempotentRequest, Installation, ResumableUpload
 
 __all__ = [
     "LONGEST_FORMAT",
     "LONGEST_PHASE",
+    "WHOLE_STATE",
     "Allowance",
     "Collector",
     "EngineCheckpoint",

@@ -7,6 +7,7 @@ from django.db.models import Q
 from snapshots.fields import JsonField, Line, Prose
 
 LONGEST_FORMAT = 500  # characters, also of an execution that the format names
+WHOLE_STATE = "whole_state"  # of parameters: the state of all batches of Spark is read
 
 
 class Topology(models.Model):
@@ -79,7 +80,8 @@ class Recording(models.Model):
     description = Prose(blank=True)  # of a sample: what to look for
     fingerprint = models.CharField(max_length=64, blank=True)  # of a sample's file
     topology = models.ForeignKey(Topology, null=True, on_delete=models.SET_NULL)  # simulated on
-    parameters = JsonField(null=True)  # of a simulation; an upload has mapping and recognised
+    # of a simulation; an upload has mapping, recognised and WHOLE_STATE
+    parameters = JsonField(null=True)
     status = models.CharField(max_length=8, choices=Status.choices, default=Status.QUEUED)
 
     format = models.CharField(max_length=LONGEST_FORMAT, blank=True)

@@ -18,7 +18,7 @@ from snapshots.files import identity, journals, recordings, uploads
 from snapshots.files.uploads import flushed_path
 from snapshots.jobs import live
 from snapshots.limits import recording_limits
-from snapshots.models import LONGEST_FORMAT, Job, Mapping, Recording
+from snapshots.models import LONGEST_FORMAT, WHOLE_STATE, Job, Mapping, Recording
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -367,8 +367,14 @@ def delete_recording(recording: Recording, by=None, **detail: Any) -> None:
 
 
 @transaction.atomic
-def ingest_again(recording: Recording, by=None) -> Job:
-    """Ingest the kept upload again, after a failure or for a newer store. Raises: Conflict."""
+def ingest_again(recording: Recording, by=None, *, whole_state: bool = False) -> Job:
+    """Ingest the kept upload again, after a failure or for a newer store.
+
+    Args:
+        whole_state: whether the state of all batches of Spark is read, now and from now on.
+
+    Raises: Conflict.
+    """
     if recording.place is not None:
         raise Conflict(
             "This recording was read from its place on the server. An operator can read it again "
@@ -382,5 +388,7 @@ def ingest_again(recording: Recording, by=None) -> Job:
         raise Conflict("A job on this recording is still under way.")
     recording.status = Recording.Status.QUEUED
     recording.error = None
-    recording.save(update_fields=["status", "error"])
+    if whole_state:
+        recording.parameters = (recording.parameters or {}) | {WHOLE_STATE: True}
+    recording.save(update_fields=["status", "error", "parameters"])
     return create_job(Job.Kind.INGEST, recording.owner, by=by, recording=recording)

@@ -6,6 +6,9 @@ from itertools import groupby
 
 from snapshots.domain.model.listing import listed
 
+NEWER_FIRST = "and newer batches first."
+"""The end of the note that names batches whose state was not read."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlannedSource:

@@ -21,22 +21,26 @@ class Command(FilesCommand):
         parser.add_argument("recordings", nargs="*", type=int, metavar="ID")
         parser.add_argument("--all", action="store_true", help="every recording")
         parser.add_argument("--failed", action="store_true", help="all that failed")
+        parser.add_argument(
+            "--whole-state", action="store_true", help="the state of all batches of Spark"
+        )
         parser.add_argument("--wait", action="store_true", help="wait until they have ended")
         parser.add_argument("--inline", action="store_true", help="ingest here, without a worker")
 
     def handle(self, *, recordings: list[int], wait: bool, inline: bool, **options) -> None:
         chosen = _chosen(recordings, options["all"], options["failed"])
-        jobs = [job for job in map(self._queued, chosen) if job is not None]
+        queued = [self._queued(row, whole_state=options["whole_state"]) for row in chosen]
+        jobs = [job for job in queued if job is not None]
         left_out = len(chosen) - len(jobs)
         self.stdout.write(f"{counted(len(jobs), 'recording')} queued, {left_out:,} left out.")
         if wait or inline:
             see_through(self, jobs, inline=inline)
 
-    def _queued(self, recording: Recording) -> Job | None:
+    def _queued(self, recording: Recording, *, whole_state: bool) -> Job | None:
         try:
             if recording.upload and not kept.path_of(recording.upload).exists():
                 raise _LeftOut("Its upload is missing: see python manage.py check_data.")
-            return ingest_again(recording)
+            return ingest_again(recording, whole_state=whole_state)
         except (Problem, _LeftOut) as reason:
             sentence = reason.detail if isinstance(reason, Problem) else str(reason)
             self.stdout.write(f"{recording.pk} “{recording.name}” is left out. {sentence}")

@@ -190,9 +190,20 @@ def delete_recording(request: HttpRequest, id: RecordingId) -> HttpResponse:
 
 @router.post("/recordings/{int:id}/ingest", response={202: Accepted}, openapi_extra=DOCUMENTED)
 @idempotent
-def ingest_recording_again(request: HttpRequest, id: RecordingId) -> HttpResponse:
-    """Ingest a recording once more from the kept upload, after a failure or for a newer store."""
-    job = ingest_again(access.own_recording(request.user, id), request.user)
+def ingest_recording_again(
+    request: HttpRequest,
+    id: RecordingId,
+    whole_state: Annotated[  # noqa: FBT002, a field of the query
+        bool, Query(description="Whether the state of all batches of Spark is read.")
+    ] = False,
+) -> HttpResponse:
+    """Ingest a recording once more from the kept upload, after a failure or for a newer store.
+
+    Of a Spark checkpoint with many batches the newest are read first, for half a minute. With
+    `whole_state` the state of all batches is read, however long it takes.
+    """
+    row = access.own_recording(request.user, id)
+    job = ingest_again(row, request.user, whole_state=whole_state)
     return reply({"id": id, "job": job.pk}, 202)
 
 

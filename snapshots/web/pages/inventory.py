@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 from snapshots import access, quantities
 from snapshots.answers import inventory, inventory_difference, inventory_sums
 from snapshots.answers.restore_check import known_answers
+from snapshots.domain.inventory.batches import NEWER_FIRST
 from snapshots.domain.inventory.model import TIMERS, WHOLE, sum_of_known
 from snapshots.domain.reviewing.place_text import write_place
 from snapshots.domain.reviewing.places import CheckpointPlace
@@ -55,6 +56,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
         "recording": recording,
         "upload": upload,
         "answers": answers,
+        "leaves_out": any(note.endswith(NEWER_FIRST) for note in upload["notes"]),
         "workbench_link": links.to_workbench(pk, t="0"),
         "has_times": _has_times(recording, upload),
         "checkpoints": Paginator(items, 100).get_page(request.GET.get("page")),

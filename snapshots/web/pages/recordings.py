@@ -329,7 +329,7 @@ def _ask_to_delete(request: HttpRequest, row: Recording) -> HttpResponseBase:
 def again(request: HttpRequest, pk: int) -> HttpResponseBase:
     row = access.own_recording(request.user, pk)
     try:
-        ingest_again(row, request.user)
+        ingest_again(row, request.user, whole_state="whole_state" in request.POST)
     except Conflict as conflict:
         return back(request, f"/recordings/{pk}", conflict)
     return redirect("recording", pk)

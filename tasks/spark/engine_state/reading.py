@@ -6,6 +6,13 @@ from tasks.spark import session
 from tasks.spark.engine_state.entries import WithState
 
 
-def with_state(upload: EngineUpload) -> EngineUpload:
-    """Return the upload; if Spark wrote it, its entries are read with Spark's data source."""
-    return WithState(upload, session.get()) if isinstance(upload, SparkUpload) else upload
+def with_state(upload: EngineUpload, *, is_whole: bool = False) -> EngineUpload:
+    """Return the upload; if Spark wrote it, its entries are read with Spark's data source.
+
+    Args:
+        is_whole: whether the state of all batches is read, however long it takes.
+    """
+    if not isinstance(upload, SparkUpload):
+        return upload
+    upload.reads.is_whole = is_whole
+    return WithState(upload, session.get())

@@ -175,3 +175,11 @@ def test_keys_of_a_join_of_format_4_lack_the_event_time_that_spark_misreads(spar
     states = upload.inventory().checkpoints[-1].operators[0].states
     assert {(state.reason, state.complete) for state in states} == {(NO_EVENT_TIME, True)}
     assert states[0].type == "(field0) → (lk, lv, lt)"
+
+
+def test_all_batches_are_read_where_somebody_asked_for_them(spark, case):
+    folder = case("incident-planned-only")[0]
+    reads = [
+        with_state(SparkUpload(folder), is_whole=asked).upload.reads for asked in (True, False)
+    ]
+    assert [one.is_whole for one in reads] == [True, False]

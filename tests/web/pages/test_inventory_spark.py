@@ -3,6 +3,8 @@
 import pytest
 
 from snapshots.files import recordings
+from snapshots.models import WHOLE_STATE, Job, Recording
+from snapshots.readers.engines.spark_streaming.adapter import entries
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
 from snapshots.store.inventory.writing import write_inventory
@@ -88,6 +90,23 @@ def test_states_that_are_not_read_have_no_known_number_of_entries(given, ada):
     assert [state["entries"] for state in states] == [None] * len(states)
     changed = words(signed_in(ada).get(f"{address}/7/difference"))
     assert "left join side 0" not in changed
+
+
+def test_the_state_of_all_batches_is_read_for_whoever_asks(given, ada, monkeypatch):
+    monkeypatch.setattr(entries, "MOST_ENTRIES", 30)
+    address, client = given("window-agg-hdfs"), signed_in(ada)
+    row = Recording.objects.get()
+    assert "Read the state of all batches" not in words(client.get(address))  # nothing to read
+    Recording.objects.update(upload="kept")
+    assert "Read the state of all batches" in words(client.get(address))
+    assert client.post(f"/recordings/{row.pk}/again", {"whole_state": "yes"}).status_code == 302
+    assert (job := Job.objects.get()).kind == Job.Kind.INGEST
+    assert job.recording.parameters[WHOLE_STATE] is True
+    Job.objects.all().delete()
+    Recording.objects.update(parameters=None)
+    answer = a_client(ada).post(f"/api/recordings/{row.pk}/ingest?whole_state=true")
+    assert answer.status_code == 202
+    assert Recording.objects.get().parameters == {WHOLE_STATE: True}
 
 
 @pytest.fixture

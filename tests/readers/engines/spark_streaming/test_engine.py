@@ -284,6 +284,15 @@ def test_some_batches_of_every_job_are_read_however_long_it_takes(case):
     assert {entry.checkpoint for entry in upload.entries()} == set(range(7, 12))
 
 
+def test_whoever_asks_for_all_batches_gets_them(case, monkeypatch):
+    monkeypatch.setattr(entries_module, "MOST_ENTRIES", 30)
+    upload = SparkUpload(case("window-agg-hdfs"))
+    ticks = count(step=1000)
+    upload.reads.clock, upload.reads.is_whole = lambda: next(ticks), True
+    assert {entry.checkpoint for entry in upload.entries()} == set(range(12))
+    assert not any("not read" in note for note in upload.inventory().notes)
+
+
 def test_state_that_the_files_do_not_show_is_incomplete_and_never_empty(case):
     folder = case("tws-value-list-map-timers")
     for snapshot in folder.glob("checkpoint/state/0/*/*.zip"):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
+from snapshots.domain.inventory.batches import NEWER_FIRST
 from snapshots.domain.inventory.entries import StateEntry
 from snapshots.readers.engines.spark_streaming.adapter.jobs import SparkJob
 from snapshots.readers.engines.spark_streaming.documents import Json
@@ -37,7 +38,7 @@ MOST_ENTRIES = 1_000_000  # of an upload
 MOST_SECONDS = 30.0  # to read them
 TOO_MUCH = (
     f"at most {MOST_ENTRIES:,} entries of an upload are read, for at most {MOST_SECONDS:.0f} "
-    "seconds, and newer batches first."
+    f"seconds, {NEWER_FIRST}"
 )
 NO_EVENT_TIME = (
     f"Keys are shown without the column {EVENT_TIME}: Spark's own reader of state gives wrong "
@@ -83,6 +84,7 @@ class Reads:
         damaged: damaged files by folder of the checkpoint, then by path.
         read: the numbers of the checkpoints that were read.
         left_out: the places of the batches that were not read, by number of the job.
+        is_whole: whether they are read without a limit, as a person may ask.
         clock: gives seconds.
     """
 
@@ -90,6 +92,7 @@ class Reads:
     damaged: dict[str, dict[str, DamagedFile]] = field(default_factory=dict)
     read: set[int] = field(default_factory=set)
     left_out: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    is_whole: bool = False
     clock: Callable[[], float] = time.monotonic
 
     def entries(
@@ -97,8 +100,8 @@ class Reads:
     ) -> Iterator[StateEntry]:
         """Yield the entries of batches with state, by job from the newest batch to the oldest.
 
-        They are read as long as there is room and time, and at least ALWAYS_READ batches of each
-        job.
+        Unless all are asked for, they are read as long as there is room and time, and at least
+        ALWAYS_READ batches of each job.
 
         Args:
             read_rows: reads the rows of a state; it never raises.
@@ -109,7 +112,8 @@ class Reads:
             wanted = [place for place, one in enumerate(job.batches) if one.batch in job.with_state]
             for done, place in enumerate(reversed(wanted)):
                 late = self.clock() - began > MOST_SECONDS * share
-                if done >= ALWAYS_READ and (late or count > MOST_ENTRIES * share):
+                is_too_much = late or count > MOST_ENTRIES * share
+                if done >= ALWAYS_READ and is_too_much and not self.is_whole:
                     self.left_out[job.number] = tuple(wanted[: len(wanted) - done])
                     break
                 self.read.add(job.first + place)
