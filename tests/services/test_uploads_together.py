@@ -99,7 +99,7 @@ def test_a_log_in_a_package_is_read_as_that_log(api):
     ("contents", "words"),
     [
         ({"a": b"x", "b": b"y"}, "2 files that no engine known here has written"),
-        ({"a": b"nonsense"}, "not JSON"),
+        ({"a": b"nonsense"}, "This is a text of no format known here"),
         ({}, "no file"),
     ],
 )
@@ -122,7 +122,7 @@ def test_the_file_of_a_package_that_cannot_be_read_is_named(api):
 def test_a_damaged_metadata_is_named_with_its_path(api):
     contents = {f"job__shared__{place}": b"x" for place in range(11)}
     _, sentence = refused(api, zipped(**contents, **{"job__chk-7___metadata": b"\x00" * 9}))
-    assert '"job/chk-7/_metadata" cannot be read' in sentence
+    assert '"job/chk-7/_metadata", the metadata of a Flink checkpoint, cannot be read' in sentence
 
 
 def test_a_package_that_leads_out_of_its_folder_is_refused(api, data_dir):

@@ -64,6 +64,7 @@ class Vertex(Document):
     name: Id
     parallelism: Count | None
     subtasks: tuple[Subtask, ...]
+    acknowledged: Count | None = None  # earlier versions did not tell it
 
 
 class Checkpoint(Document):
@@ -226,4 +227,4 @@ def _checkpoint_facts(checkpoint: Checkpoint) -> CheckpointFacts:
 
 def _vertex_facts(vertex: Vertex) -> VertexFacts:
     subtasks = tuple(SubtaskFacts(**subtask.model_dump()) for subtask in vertex.subtasks)
-    return VertexFacts(vertex.id, vertex.name, vertex.parallelism, subtasks)
+    return VertexFacts(vertex.id, vertex.name, vertex.parallelism, subtasks, vertex.acknowledged)
