@@ -266,7 +266,7 @@ def without_spark() -> None:
     for module in (checkpoints, ingest, snapshots):
         module.SparkStages = lambda *_: StagesHere()
     session.get = lambda: None
-    reading.with_state = lambda upload: upload
+    reading.with_state = lambda upload, **_: upload
 
 
 def prepare(folder: Path, spark: bool) -> None:
