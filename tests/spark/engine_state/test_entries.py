@@ -7,6 +7,7 @@ import pytest
 
 from snapshots.readers.engines.spark_streaming.adapter.entries import NO_EVENT_TIME
 from snapshots.readers.engines.spark_streaming.adapter.reader import SparkUpload
+from snapshots.readers.engines.told import Beside, ToldUpload
 from tasks.spark.engine_state import entries as streaming_entries
 from tasks.spark.engine_state.entries import WithState
 from tasks.spark.engine_state.reading import with_state
@@ -134,6 +135,12 @@ def test_uploads_of_other_engines_stay_as_they_are():
 def test_an_upload_of_spark_is_read_by_the_session_of_the_process(spark, case):
     upload = SparkUpload(case("window-agg-hdfs")[0])
     assert with_state(upload) == WithState(upload, spark)
+
+
+def test_files_beside_which_a_log_lies_are_read_by_that_session_too(spark, case):
+    upload = SparkUpload(case("window-agg-hdfs")[0])
+    told = ToldUpload("spark", (), (), {}, {})
+    assert with_state(Beside(upload, told)) == Beside(WithState(upload, spark), told)
 
 
 @pytest.mark.long

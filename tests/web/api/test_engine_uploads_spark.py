@@ -1,8 +1,15 @@
 """Checkpoints of Spark are uploaded through the API, ingested by the real job, and asked about."""
 
-import pytest
+import io
+import zipfile
+from pathlib import Path
 
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from snapshots.jobs import running
 from snapshots.models import Recording
+from snapshots.readers.engines.spark_streaming.adapter import entries
 from tests.web.api.uploading import as_it_is, upload
 from tests.web.given import signed_in, text_of
 from tests.web.pages.test_snapshot import words
@@ -12,6 +19,8 @@ pytestmark = [
     pytest.mark.usefixtures("data_dir"),
     pytest.mark.spark,
 ]
+
+LOG = Path(__file__).parents[2] / "data" / "logs" / "spark-4.3-failed-and-resumed.zip"
 
 
 @pytest.fixture
@@ -127,3 +136,32 @@ def test_the_state_after_a_batch_is_what_was_recorded(uploaded):
     assert snapshot["processes"] == {"source 0[0]": {"offset": {"logOffset": 5}}}
     assert set(snapshot["positions"]) == set(names)
     assert Recording.objects.get().event_count == 162
+
+
+@pytest.mark.parametrize("beside", ["nothing", "the log of a driver"])
+def test_all_batches_have_their_state_once_somebody_asked_for_it(
+    api, shared_data, monkeypatch, beside
+):
+    monkeypatch.setattr(entries, "MOST_ENTRIES", 0)
+    name = "window-agg-hdfs"
+    package = io.BytesIO((shared_data / "spark-streaming" / f"{name}.zip").read_bytes())
+    if beside != "nothing":
+        with zipfile.ZipFile(package, "a") as target, zipfile.ZipFile(LOG) as log:
+            target.writestr("driver.log", log.read("driver.log"))
+    get = upload(api, SimpleUploadedFile(f"{name}.zip", package.getvalue()))
+    assert batches_read(get) == range(7, 12)
+    button = "Read the state of all batches"
+    assert button in pages_of(name)("/contents")
+
+    asked = api.post(f"/api/recordings/{get.id}/ingest?whole_state=true")
+    running.run(asked.json()["job"])
+
+    assert batches_read(get) == range(12)
+    assert button not in pages_of(name)("/contents")
+
+
+def batches_read(get) -> range:
+    """Return the batches of which entries of state are stored."""
+    details = [get(f"/contents/{number}")["operators"][0] for number in range(12)]
+    own = [number for number, one in enumerate(details) if one["states"]]
+    return range(own[0], own[-1] + 1)
