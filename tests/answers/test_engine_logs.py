@@ -11,7 +11,6 @@ from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WRONG
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import Beginnings
-from tests.answers.first_answers import answered
 from tests.readers.mutated import mutated
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
@@ -68,20 +67,6 @@ FAILING = (
 
 def done(number: int, pipeline: int = 1) -> str:
     return f"pending checkpoint({number}/{pipeline}@{JOB}) notify finished!"
-
-
-@pytest.fixture
-def answers(tmp_path):
-    """Return a function that uploads files and gives the sentences about each job, by code."""
-
-    def said(files: dict[str, bytes]):
-        package = tmp_path / "upload.zip"
-        with zipfile.ZipFile(package, "w") as opened:
-            for name, content in files.items():
-                opened.writestr(name, content)
-        return [{s.code: s for s in subject.sentences} for subject in answered(package).subjects]
-
-    return said
 
 
 def read(folder: Path, files: dict[str, bytes], format: str):

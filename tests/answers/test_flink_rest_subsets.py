@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WELL, WRONG, Sentence
+from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WELL, WRONG
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.base import Beginnings
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
 from snapshots.readers.engines.flink.rest.answers import read_answers
-from tests.answers.first_answers import answered
 from tests.readers.mutated import mutated
 
 DATA = Path(__file__).parents[1] / "data" / "flink-rest"
@@ -25,21 +24,6 @@ def real(package: str) -> dict[str, bytes]:
     """Return the files of a package by name."""
     with zipfile.ZipFile(DATA / f"{package}.zip") as opened:
         return {name: opened.read(name) for name in opened.namelist()}
-
-
-@pytest.fixture
-def answers(tmp_path):
-    """Return a function that uploads files and gives the sentences about each job, by code."""
-
-    def said(files: dict[str, bytes]) -> list[dict[str, Sentence]]:
-        package = tmp_path / "upload.zip"
-        with zipfile.ZipFile(package, "w") as opened:
-            for name, content in files.items():
-                opened.writestr(name, content)
-        found = answered(package).subjects
-        return [{item.code: item for item in subject.sentences} for subject in found]
-
-    return said
 
 
 def refused(answers, files: dict[str, bytes]) -> str:

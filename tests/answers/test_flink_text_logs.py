@@ -12,7 +12,6 @@ from snapshots.domain.answering.sentences import WRONG
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines.base import Beginnings
 from snapshots.readers.engines.flink.adapter.reader import FlinkReader
-from tests.answers.first_answers import answered
 from tests.readers.mutated import mutated
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
@@ -31,20 +30,6 @@ CLOCK = ("17:04:20,001", "17:04:21,207", "17:05:20,002", "17:15:20,003")  # eigh
 def real() -> bytes:
     with zipfile.ZipFile(DATA / "flink-2.3-expired-and-restored.zip") as opened:
         return opened.read("flink.log")
-
-
-@pytest.fixture
-def answers(tmp_path):
-    """Return a function that uploads files and gives the sentences about each job, by code."""
-
-    def said(files: dict[str, bytes]):
-        package = tmp_path / "upload.zip"
-        with zipfile.ZipFile(package, "w") as opened:
-            for name, content in files.items():
-                opened.writestr(name, content)
-        return [{s.code: s for s in subject.sentences} for subject in answered(package).subjects]
-
-    return said
 
 
 def reports(folder: Path, files: dict[str, bytes]):

@@ -19,7 +19,6 @@ from snapshots.domain.inventory.restore_check import (
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines import registry
 from snapshots.readers.formats.listings import Listing, paths_in, read_listing
-from tests.answers.first_answers import answered
 from tests.readers.mutated import mutated
 
 TOOLS = {
@@ -91,20 +90,6 @@ def check(folder: Path) -> UploadCheck:
     list(upload.entries())
     upload.inventory()
     return upload.restore_check()
-
-
-@pytest.fixture
-def answers(tmp_path):
-    """Return a function that uploads files and gives the sentences about each job, by code."""
-
-    def said(files: dict[str, bytes]):
-        package = tmp_path / "upload.zip"
-        with zipfile.ZipFile(package, "w") as opened:
-            for name, content in files.items():
-                opened.writestr(name, content)
-        return [{s.code: s for s in subject.sentences} for subject in answered(package).subjects]
-
-    return said
 
 
 @pytest.fixture
