@@ -69,7 +69,7 @@ PASTED = [
     "\n".join(json.dumps({"progress": one}) for one in REPORTS),
     "\n".join(json.dumps({"event": json.dumps(one)}) for one in REPORTS),
 ]
-"""As a shell, a notebook, a chat, PowerShell or a listener gives them."""
+"""Reports as a shell, a notebook, a chat, PowerShell or a listener gives them."""
 
 
 @pytest.mark.parametrize(

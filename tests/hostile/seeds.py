@@ -163,13 +163,13 @@ def _flink() -> list[Seed]:
 
 
 def _flink_operators() -> list[Seed]:
-    """States of SQL, of PyFlink, and behind a serializer of somebody's own."""
+    """Return checkpoints with state of SQL, of PyFlink and of somebody's own serializers."""
     packages = [*sorted((DATA / "flink-sql").glob("*.zip")), DATA / "pyflink" / "process.zip"]
     return [Seed(path.stem, _small(_zip(path))) for path in packages]
 
 
 def _flink_answers() -> list[Seed]:
-    """Answers of Flink's REST API, together and alone, archives, and what a log prints of them."""
+    """Return answers of Flink's REST API, together and alone, and what a log prints of them."""
     packages = sorted((DATA / "flink-rest").glob("*.zip"))
     found = [Seed(path.stem, _small(_zip(path))) for path in packages]
     alone = [
@@ -183,7 +183,7 @@ def _flink_answers() -> list[Seed]:
 
 
 def _engine_logs() -> list[Seed]:
-    """Logs of processes of Flink, together and alone."""
+    """Return logs of processes of Flink, together and alone."""
     found = _zip(DATA / "logs" / "flink-2.3-expired-and-restored.zip")
     alone = [_one(name.rpartition("/")[2], data) for name, data in found.items()]
     return [Seed("logs", found), *alone]
@@ -216,13 +216,13 @@ def _spark() -> list[Seed]:
 
 
 def _spark_logs() -> list[Seed]:
-    """Logs of other sources, other codecs of state, queries without a batch and inside others."""
+    """Return checkpoints of Spark: other sources and codecs, without a batch, inside others."""
     packages = [*(DATA / "spark-logs").glob("*.zip"), *(DATA / "spark-state").glob("*.zip")]
     return [Seed(path.stem, _small(_zip(path))) for path in sorted(packages)]
 
 
 def _spark_reports() -> list[Seed]:
-    """Progress reports alone, a line each and pretty-printed, and an event log."""
+    """Return progress reports alone, a line each and pretty-printed, and an event log."""
     lines = (SHARED / "reports" / "spark-progress-only" / "progress.jsonl").read_bytes()
     pretty = [json.dumps(json.loads(line), indent=2) for line in lines.splitlines()]
     events = next((DATA / "spark-progress").glob("*.zstd"))

@@ -50,7 +50,7 @@ def messages(*each: tuple[str, str, str], start: str) -> Messages:
 
 
 class EngineLog:
-    """The reading of one log. An engine's own has ``told``, which takes each message."""
+    """Reads one log. Each engine has a subclass, whose ``told`` takes each message."""
 
     def __init__(self, path: str, messages: Messages) -> None:
         self.account = LogAccount(path)

@@ -81,7 +81,7 @@ class LoggedCheckpoint:
 
     @property
     def duration(self) -> int | None:
-        """How many milliseconds it took, by the log's clock. None if the log does not tell."""
+        """Return how many ms it took by the log's clock; None if the log does not tell."""
         if self.begun is None or self.ended is None or self.ended < self.begun:
             return None
         return self.ended - self.begun
@@ -89,7 +89,7 @@ class LoggedCheckpoint:
 
 @dataclass
 class LogStory:
-    """What logs tell of one job.
+    """What logs tell of one job or query.
 
     Attributes:
         state: the last state of the job that the log has, in lower case. None if it has none.
@@ -111,7 +111,7 @@ class LogStory:
 
     @property
     def told_key(self) -> str:
-        """The key of what the log tells, which differs from that of the job's files."""
+        """Return the key of what logs tell of the job, which differs from that of its files."""
         return f"log of {self.key}"
 
     def checkpoint(

@@ -118,7 +118,7 @@ class ToldUpload(EngineUpload):
 
     @property
     def _names(self) -> dict[str, ProcessId]:
-        """The processes by job, numbered where there are several."""
+        """Return the process of each job by its key, numbered where there are several."""
         word = "told" if len(self.jobs) == 1 else "told {}"
         return {job.key: ProcessId(word.format(n)) for n, job in enumerate(self.jobs, 1)}
 
@@ -141,7 +141,7 @@ class ToldUpload(EngineUpload):
 
     @property
     def tells_nothing(self) -> bool:
-        """Whether no file tells of any job."""
+        """Tell whether no file tells of any job."""
         return not self.jobs
 
     def refusal(self) -> InputRefused:

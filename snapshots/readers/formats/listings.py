@@ -58,7 +58,7 @@ _UNITS = {unit: 1024**power for power, unit in enumerate("BKMGTPE")}
 
 @dataclass
 class Listing:
-    """What a listing names.
+    """The files and folders that a listing names.
 
     Attributes:
         path: where the listing lies in the upload.

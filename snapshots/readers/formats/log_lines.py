@@ -64,13 +64,13 @@ class LogLine:
 
     @property
     def written(self) -> str:
-        """Its time as the log writes it; empty if it has none."""
+        """Return the time of the line as the log writes it; empty if it has none."""
         found = _TIME.search(self.head) or _SHORT_YEAR.search(self.head)
         return found[0].decode().strip() if found else ""
 
 
 class Clock:
-    """The instants of a log's lines, whose times have no zone.
+    """Finds the instants of a log's lines, whose times have no zone.
 
     A line of which the instant is known, too, shows how far they are ahead of UTC.
     """

@@ -46,7 +46,6 @@ def _raised_by_python(lines: Sequence[str]) -> tuple[str | None, str | None]:
 
     Python prints an exception before those that it caused.
 
-
     Args:
         lines: the traceback, and after it the frames of Java.
     """

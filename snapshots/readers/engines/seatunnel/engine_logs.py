@@ -103,7 +103,7 @@ def begins_as_engine_log(start: bytes) -> bool:
 
 @dataclass
 class LogReading:
-    """What logs tell.
+    """What the engine's logs tell of jobs.
 
     Attributes:
         stories: by the id of the job; NAMELESS for lines that name none.
@@ -176,7 +176,7 @@ def read_logs(root: Path, paths: Iterable[str]) -> LogReading:
 
 
 class _EngineLog(EngineLog):
-    """The reading of one log. A line that names no job is of the job that was named last."""
+    """Reads one log. A line that names no job is of the job that was named last."""
 
     def __init__(self, path: str, reading: LogReading) -> None:
         super().__init__(path, MESSAGES)

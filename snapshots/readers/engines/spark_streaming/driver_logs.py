@@ -73,7 +73,7 @@ def begins_as_driver_log(start: bytes) -> bool:
 
 @dataclass
 class LogReading:
-    """What logs tell.
+    """What the logs of drivers tell of queries.
 
     Attributes:
         stories: by the id of the query; NAMELESS for lines that name none.
@@ -104,7 +104,7 @@ def read_logs(root: Path, paths: Iterable[str], limits: SparkLimits) -> LogReadi
 
 
 class _DriverLog(EngineLog):
-    """The reading of one log.
+    """Reads one log of a driver.
 
     Most lines name no query. That of a checkpoint file has the folder of its query; a line without
     one is of the query whose file was written last, or that was named last.

@@ -36,7 +36,7 @@ _BROKEN = frozenset({"FAILING", "FAILED", "RESTARTING"})
 
 @dataclass
 class LogReading:
-    """What logs tell.
+    """What the logs of Flink's processes tell of jobs.
 
     Attributes:
         stories: by the id of the job; "" for lines that name none where the logs have no other.
@@ -117,7 +117,7 @@ def read_logs(root: Path, paths: Iterable[str]) -> LogReading:
 
 
 class _OneLog(EngineLog):
-    """The reading of one log."""
+    """Reads one log of a process of Flink."""
 
     def __init__(self, reading: LogReading, path: str) -> None:
         super().__init__(path, Messages(messages.PATTERNS, messages.SIGNS))
