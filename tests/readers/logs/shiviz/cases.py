@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from snapshots.domain.assembling.assembly import Assembly, assemble
-from snapshots.domain.model.defects import Defects
+from snapshots.domain.model.defects import Defect, Defects, InputRefused
 from snapshots.readers import recognition
 from snapshots.readers.formats.limits import Limits
 from snapshots.readers.logs.shiviz.clocks import _candidates
 from snapshots.readers.logs.shiviz.known import BY_NAME
 from snapshots.readers.logs.shiviz.logs import open_log, read_execution
+from tests.readers.inputs import source
+
+PLAIN = r"(?<host>\S*) (?<clock>{.*}) (?<event>.*)"
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,14 @@ def recorded(source: Path, execution: str | None = None) -> tuple[Assembly, Defe
     reader = recognition.sniff(source, limits, format).reader
     header = reader.header(source, limits)
     return assemble(header, recognition.events(reader, source, header, limits, defects)), defects
+
+
+def refusal(folder: Path, data: bytes) -> Defect:
+    """Return why a log is refused."""
+    path = source(folder, data, "run.log")
+    with pytest.raises(InputRefused) as caught:
+        recorded(path)
+    return caught.value.defects[0]
 
 
 def agreement(case: dict) -> dict[str, int]:
