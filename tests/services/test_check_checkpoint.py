@@ -9,7 +9,10 @@ import zipfile
 import pytest
 from django.core.management import CommandError, call_command
 
+from tests.readers.logs.test_documents import a_span, a_trace
+
 DAY = 86_400
+TRACE = a_trace("a", "shop", a_span("02", 2_000, "producer"))
 
 
 def check(capsys, *arguments):
@@ -145,6 +148,11 @@ def test_a_folder_of_others_is_named_with_the_way_that_works(tmp_path, capsys):
             "a.log",
             'x\na {"a":1}\n',
             "a.log is a log (ShiViz or GoVector log) and no checkpoint. “py",
+        ),
+        (
+            "j.json",
+            json.dumps({"data": [TRACE], "errors": None}),
+            "j.json is a log (Jaeger JSON) and no checkpoint.",
         ),
         ("t.json", '{"resourceSpans": []}', "This is OpenTelemetry data (OTLP)."),
         ("n.txt", "hello\n", "n.txt is no checkpoint of an engine known here."),

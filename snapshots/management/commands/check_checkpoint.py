@@ -141,14 +141,14 @@ def _what_else(folder: Path, names: tuple[str, ...]) -> str:
     if len(names) > 1:
         return f"The {len(names):,} files are no checkpoint of an engine known here."
     head = read_head(folder / names[0], Limits())
-    if named := foreign.named(head):
-        return named.sentence
     with suppress(InputRefused):
         title = recognition.recognised(head).reader.title
         return (
             f"{names[0]} is a log ({title}) and no checkpoint. “python manage.py check_snapshots” "
             "judges it."
         )
+    if named := foreign.named(head):
+        return named.sentence
     return f"{names[0]} is no checkpoint of an engine known here."
 
 
