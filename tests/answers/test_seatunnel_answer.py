@@ -124,6 +124,7 @@ def test_restores_are_told_with_after_how_many_the_job_gives_up(tmp_path):
     assert level == "watch"
     assert "Pipeline 1 was restored 2 times; the job gives up after 3." in text
     assert "Pipeline 2" not in text
+    assert "SeaTunnel answered; how its checkpoints went is not known." in text
 
 
 def test_the_error_of_a_job_is_quoted_and_nothing_is_well(tmp_path):

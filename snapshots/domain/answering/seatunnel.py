@@ -93,6 +93,8 @@ def _state(job: JobInventory, points: Sequence[Point]) -> Sentence:
     }
     numbers = listed([f"{count:,} {name}" for name, count in counts.items() if count])
     of_all = f"of {times(len(points), 'checkpoint')} {numbers or 'none has a status'}"
+    if not points:
+        of_all = "how its checkpoints went is not known"
     if status is None:
         text = (
             "Whether the job runs well is not known: the upload has no REST answer that says its "
