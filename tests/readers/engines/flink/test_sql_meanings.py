@@ -91,6 +91,18 @@ def test_every_upsert_materializer_holds_all_rows_of_its_keys(strategy, state):
     assert (own.count, own.keys, own.grows) == (joined, 2, True)
 
 
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_timer_of_an_interval_join_names_the_side_that_it_clears(side):
+    timers = f"IntervalJoin{side.title()}TimerState"
+    cleared = {
+        state.held.what
+        for operator in operators("temporal").values()
+        for state in operator.states
+        if state.name == timers and state.held is not None
+    }
+    assert cleared == {f"when rows of the {side} side are cleared next"}
+
+
 def test_a_time_to_live_is_seen_in_the_bytes_and_its_length_is_not():
     texts = {
         f"{operator.sql} {state.name}": list(sentences(state.held))[1]
