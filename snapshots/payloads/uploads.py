@@ -17,7 +17,7 @@ class UploadInPieces(TypedDict):
     Attributes:
         id: the number of the upload.
         state: ``receiving`` until it is complete, then ``accepted`` or ``refused``.
-        name: what the file is called; empty if the sender did not tell it.
+        name: what the file is called; `upload` if the sender did not tell it.
         length: the bytes of the whole file.
         offset: the bytes that the server has; the next piece begins there.
         metadata: what the sender told of the file, texts by name.

@@ -75,6 +75,20 @@ def test_a_person_owns_only_so_many_teams(client, api, ada, settings):
     assert client.post("/teams", {"name": "four"}).status_code == 302
 
 
+def test_a_person_invites_only_so_many(client, api, team, settings):
+    settings.MAX_INVITATIONS = 1
+    invited(client, team)
+    answer = client.post(
+        f"/teams/{team.pk}/invite", {"address": "eve@example.org", "role": "editor"}
+    )
+    page = text_of(answer, 429)
+    assert "not proven yet: 1, of 1 that you may have" in page
+    assert 'value="eve@example.org"' in page
+    body = {"address": "eve@example.org", "role": "editor"}
+    refused = post_json(api, f"/api/teams/{team.pk}/invitations", body)
+    assert (refused.status_code, refused.json()["limit"]) == (429, 1)
+
+
 def test_who_is_alone_sees_teams_only_on_the_account_page(client):
     assert "/teams" not in text_of(client.get("/"))
     assert 'href="/teams"' in text_of(client.get("/account"))

@@ -122,7 +122,7 @@ def test_a_person_invites_only_so_many(ada, team, settings):
     services.invite(team, ada, "bob@example.org", "viewer")
     joined(services.create_team(grace, "hers"), "carol@example.org", "owner")
     for person in (ada, grace, User.objects.get(username="carol@example.org")):
-        with pytest.raises(TooMany, match="3 invitations are open, or made accounts"):
+        with pytest.raises(TooMany, match="not proven yet: 3, of 3 that you may have"):
             services.invite(team, person, "dan@example.org", "viewer")
     services.invite(team, ada, "bob@example.org", "editor")  # in place of the one before
     proving.prove(grace)

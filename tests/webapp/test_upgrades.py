@@ -111,10 +111,10 @@ def signed_in(folder: Path) -> tuple[OpenerDirector, str]:
 def asked(signed: tuple[OpenerDirector, str], first: str) -> list[tuple[int, str]]:
     """Ask a page, and all that pages link to; return each status with the address."""
     browser, origin = signed
-    answers, todo, kinds = [], [first], Counter()
+    answers, waiting, kinds = [], [first], Counter()
     seen = {first}
-    while todo:
-        address = todo.pop(0)
+    while waiting:
+        address = waiting.pop(0)
         status, body = answered(browser, origin + address)
         answers.append((status, address))
         for found in ADDRESS.findall(body):
@@ -122,7 +122,7 @@ def asked(signed: tuple[OpenerDirector, str], first: str) -> list[tuple[int, str
             if found not in seen and kinds[kind] < OF_A_KIND and not kind.startswith("/static"):
                 kinds[kind] += 1
                 seen.add(found)
-                todo.append(found.replace("&amp;", "&"))
+                waiting.append(found.replace("&amp;", "&"))
     return answers
 
 

@@ -27,7 +27,7 @@ COLUMNS = [
     Column("Stored", "stored", is_number=True),
     Column("Open jobs", "jobs_open", is_number=True),
     Column("Collectors", "collectors", is_number=True),
-    Column("Invited", "unproven_accounts", is_number=True),
+    Column("Unproven guests", "unproven_accounts", is_number=True),
     Column("Last seen, UTC", "seen_at", is_number=True),
 ]
 SHOWN_ENTRIES = 20

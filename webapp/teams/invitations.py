@@ -28,9 +28,9 @@ def require_room(person: User) -> None:
     used = still_open.count() + len(accounts)
     if settings.MAX_INVITATIONS and used >= settings.MAX_INVITATIONS:
         raise TooMany(
-            f"{thousands(used)} invitations are open, or made accounts whose address nobody has "
-            f"proven; {thousands(settings.MAX_INVITATIONS)} are the most for one person. Withdraw "
-            "some, or ask the operator of this server.",
+            "Your open invitations, and the accounts that came of them and are not proven yet: "
+            f"{thousands(used)}, of {thousands(settings.MAX_INVITATIONS)} that you may have. "
+            "Withdraw an invitation, or ask the operator of this server.",
             limit=settings.MAX_INVITATIONS,
             used=used,
         )

@@ -80,7 +80,7 @@ def invite(request: SignedInRequest, pk: int) -> HttpResponseBase:
     address, role = request.POST.get("address", ""), request.POST.get("role", "")
     try:
         invitation, link = services.invite(team, request.user, address, role)
-    except (Invalid, Conflict) as refusal:
+    except (Invalid, Conflict, TooMany) as refusal:
         return _render(request, team, refusal=refusal, typed=address, chosen=role)
     return _render(request, team, invitation=invitation, link=link)
 

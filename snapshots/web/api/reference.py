@@ -14,7 +14,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 from ninja import NinjaAPI
 from ninja.openapi.docs import DocsBase
 from ninja.responses import NinjaJSONEncoder
@@ -111,7 +111,7 @@ class Reference(DocsBase):
         return render(request, "snapshots/api/reference.html", {"content": _content(api)})
 
 
-@require_GET
+@require_safe
 def openapi_document(request: HttpRequest, api: NinjaAPI) -> HttpResponse:
     """Return the OpenAPI document. It is the same for everybody, so it is packed once, too."""
     plain, packed = _document(api)
