@@ -298,6 +298,12 @@ def test_other_texts_and_other_listings_are_no_engines(text, tmp_path):
     assert reader is None or b"INFO" in text
 
 
+def test_a_listing_whose_last_line_has_no_end_is_recognised_by_that_line():
+    line = b"-rw-r--r--   3 flink users 9 2025-10-09 08:04 /7/chk-1/_metadata"
+    assert paths_in(b"Found 1 items\n" + line) == ("7/chk-1/_metadata",)
+    assert paths_in(b"Found 1 items\n" + line + b"\n-rw-r--r--   3 fl") == ("7/chk-1/_metadata",)
+
+
 def test_mutated_listings_are_read_or_refused(flink, spark, tmp_path):
     files = of_folder(flink)
     seeds = [

@@ -120,11 +120,15 @@ def _paths_in(start: bytes) -> tuple[str, ...]:
         return ()
     if objects := _objects(start, is_beginning=True):
         return tuple(_clean(path) for path, _ in objects[:_TRIED])
-    lines = start[: start.rfind(b"\n")].splitlines() if b"\n" in start else [start]
+    *lines, last = start.split(b"\n")
     listing = Listing("")
     reader = _Lines(listing)
     for line in lines[:_TRIED]:
         reader.take(line)
+    unread = listing.unread
+    if len(lines) < _TRIED:
+        reader.take(last)
+        listing.unread = unread  # it may be cut short
     if (not listing.files and not listing.folders) or listing.unread * 4 > listing.lines:
         return ()
     for line in lines[_TRIED:]:
