@@ -14,6 +14,7 @@ from snapshots.archive import filling
 from snapshots.domain.archive import model
 from snapshots.domain.archive.merging import contradict, merged
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts, SubtaskFacts, VertexFacts
+from snapshots.domain.inventory.model import UNKNOWN_ID
 from snapshots.models import Recording
 from snapshots.readers.engines.base import EngineUpload, TellsTimes
 from snapshots.store.inventory.reading import StoredInventory
@@ -62,12 +63,12 @@ def take_upload(recording: Recording, folder, reported: tuple[JobFacts, ...]) ->
 
 
 def _jobs_of(upload: Mapping[str, Any], reported: Mapping[str, JobFacts], folder) -> list[JobFacts]:
-    """Return the facts of each job with a key.
+    """Return the facts of each job whose id is known.
 
     Checkpoints of unknown jobs cannot be attributed, nor can those without a number.
     """
     items: dict[str, list[tuple[int, CheckpointFacts]]] = {
-        job["key"]: [] for job in upload["jobs"] if job["key"]
+        job["key"]: [] for job in upload["jobs"] if job["key"] and not _is_nameless(job)
     }
     reports = _reports(folder, upload, without=reported)
     for index, item in enumerate(upload["checkpoints"]):
@@ -82,6 +83,11 @@ def _jobs_of(upload: Mapping[str, Any], reported: Mapping[str, JobFacts], folder
         _job(upload["engine"], key, names[key], own, reported.get(key))
         for key, own in items.items()
     ]
+
+
+def _is_nameless(job: Mapping[str, Any]) -> bool:
+    """Tell whether a log or a listing tells of a job without its id."""
+    return any(fact["name"] == UNKNOWN_ID.name and fact["value"] is None for fact in job["facts"])
 
 
 def _job(
@@ -138,6 +144,7 @@ def _checkpoint(item: Mapping[str, Any]) -> CheckpointFacts:
         duration=duration,
         bytes=item["bytes"],
         in_flight=_in_flight(item),
+        failure=str(_fact(item, "failure") or ""),
         path=item["path"] or "",
     )
 
@@ -155,9 +162,12 @@ def numbered_by_pipeline(engine: str) -> bool:
 
 def pipeline_of(item: Mapping[str, Any]) -> int:
     """Return the number of a checkpoint's pipeline, which is one of its facts, or 0."""
-    pipelines = (fact["value"] for fact in item.get("facts", ()) if fact["name"] == "pipeline")
-    number = next(pipelines, 0)
+    number = _fact(item, "pipeline")
     return number if type(number) is int and 0 <= number < 2**31 else 0
+
+
+def _fact(item: Mapping[str, Any], name: str) -> str | int | float | None:
+    return next((fact["value"] for fact in item.get("facts", ()) if fact["name"] == name), None)
 
 
 def _reports(

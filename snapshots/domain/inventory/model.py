@@ -47,6 +47,10 @@ class Fact:
     unit: str | None = None
 
 
+UNKNOWN_ID = Fact("id", None)
+"""Says of a job that nothing tells the engine's id of it: its key is no more than a name."""
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class StateInventory:
@@ -346,7 +350,8 @@ class JobInventory:
     """A job of an engine.
 
     Attributes:
-        key: the engine's id of the job; empty if it is not known.
+        key: the engine's id of the job; empty if it is not known. A job of which only a log or a
+            listing tells has a key of its own, such as ``log of ID``.
         name: the name of the job. None if it is not known.
         facts: what only this engine has to say of the job.
     """

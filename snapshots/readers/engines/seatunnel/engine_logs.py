@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from snapshots.domain.answering.job_report import JobRestore
-from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS
+from snapshots.domain.inventory.model import COMPLETED, FAILED, IN_PROGRESS, UNKNOWN_ID
 from snapshots.readers.engines.engine_log import EngineLog, messages
 from snapshots.readers.engines.log_stories import (
     MOST_JOBS,
@@ -124,7 +124,9 @@ class LogReading:
         if job not in self.stories:
             if len(self.stories) >= MOST_JOBS:
                 return None
-            self.stories[job] = LogStory(job)
+            story = self.stories[job] = LogStory(job)
+            if job == NAMELESS:
+                story.facts["id"] = UNKNOWN_ID
         self.current = job
         return self.stories[job]
 

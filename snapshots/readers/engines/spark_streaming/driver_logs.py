@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from snapshots.domain.answering.job_report import JobRestore
-from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, Fact
+from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, UNKNOWN_ID, Fact
 from snapshots.readers.engines.engine_log import EngineLog, messages
 from snapshots.readers.engines.log_stories import MOST_JOBS, LoggedFailure, LogStory
 from snapshots.readers.engines.spark_streaming.documents import NotReadable, parse_object
@@ -90,7 +90,9 @@ class LogReading:
         if query not in self.stories:
             if len(self.stories) >= MOST_JOBS:
                 return None
-            self.stories[query] = LogStory(query)
+            story = self.stories[query] = LogStory(query)
+            if query.startswith(NAMELESS):
+                story.facts["id"] = UNKNOWN_ID
         self.current = query
         return self.stories[query]
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from snapshots.domain.inventory.model import (
     COMPLETED,
+    UNKNOWN_ID,
     CheckpointInventory,
     Fact,
     JobInventory,
@@ -67,7 +68,7 @@ def listed_upload(listings: tuple[Listing, ...], sizes: dict[str, int]) -> ToldU
         )
     return ToldUpload(
         "seatunnel",
-        tuple(JobInventory(key) for key in keys.values()),
+        tuple(JobInventory(key, facts=() if job else (UNKNOWN_ID,)) for job, key in keys.items()),
         tuple(
             told
             for (job, pipeline), files in sorted(pipelines.items())

@@ -13,6 +13,7 @@ from snapshots.domain.inventory.model import (
     IN_PROGRESS,
     TO_WATCH,
     UNKNOWN,
+    UNKNOWN_ID,
     CheckpointInventory,
     Fact,
     JobInventory,
@@ -131,7 +132,7 @@ class _Query:
     def job(self) -> JobInventory:
         """Return the query, which a listing does not name."""
         key = f"{LISTED}{self._folder or 'the root'}"
-        facts = [Fact("folder", self._folder or UPLOAD_ITSELF)]
+        facts = [UNKNOWN_ID, Fact("folder", self._folder or UPLOAD_ITSELF)]
         gaps = [gap for gap in self._gaps() if self._is_certain]
         if gaps:
             more = f" {times(len(gaps) - 1, 'other')} of its kind." if len(gaps) > 1 else ""
