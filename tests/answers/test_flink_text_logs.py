@@ -256,6 +256,11 @@ def test_of_many_checkpoints_the_newest_are_kept_and_all_are_counted(answers):
         lines.append(f"Checkpoint {number} of job {JOB} {end}" if end else done)
     (said,) = answers({"a.log": "\n".join(plain(CLOCK[0], line) for line in lines).encode()})
     assert "the log has 100 failed among its 700 checkpoints" in said["state"].text
+    assert (
+        "the slowest of 428 completed ones among the newest 500 in the log" in said["slowest"].text
+    )
+    failed = said["checkpoint-failures"].text
+    assert failed.startswith("The log has 72 checkpoints that failed among the newest 500. ")
 
 
 def test_beside_answers_of_flink_a_log_is_not_all_that_tells(answers):

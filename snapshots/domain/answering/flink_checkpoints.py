@@ -158,14 +158,20 @@ def _of_all(report: JobReport, timed: int) -> str:
     """Say of how many completed checkpoints one is the slowest, as far as Flink lists them."""
     is_all = (report.counts or {}).get("completed", 0) <= timed
     if report.is_of_log:
-        return (
-            f"the slowest of {timed:,} completed ones in the log"
-            if timed > 1
-            else ("the only completed one in the log")
+        which = (
+            "the only completed one" if timed == 1 else f"the slowest of {timed:,} completed ones"
         )
+        return f"{which}{_among(report)} in the log"
     if timed == 1:
         return "the only one" if is_all else "the only completed one that Flink lists"
     return f"the slowest of {timed:,} that completed{'' if is_all else ' and that Flink lists'}"
+
+
+def _among(report: JobReport) -> str:
+    """Say among which checkpoints of a log some were counted: of many the newest are kept."""
+    if not (report.counts or {}).get("left_out", 0):
+        return ""
+    return f" among the newest {len(report.checkpoints):,}"
 
 
 def _late_source(report: JobReport, facts: CheckpointFacts) -> str:
@@ -193,7 +199,7 @@ def _listed(report: JobReport, failed: list[CheckpointFacts]) -> str:
     """Return how many checkpoints failed, by Flink's list and by its count if that has more."""
     total = (report.counts or {}).get("failed", 0)
     if report.is_of_log:
-        return f"The log has {len(failed):,} checkpoints that failed"
+        return f"The log has {len(failed):,} checkpoints that failed{_among(report)}"
     if total > len(failed):
         return f"Flink lists {len(failed):,} of the {total:,} checkpoints that failed"
     return f"{len(failed):,} checkpoints failed"
