@@ -251,6 +251,17 @@ def test_a_gap_in_the_state_is_told(spark, answers):
     assert AS_LISTED in said["restart"].text  # the newest state does not need it
 
 
+def test_of_partitions_that_are_not_listed_the_first_ones_are_named(spark, answers):
+    files = of_folder(spark("window-agg-hdfs"))
+    moved = {path.replace("/state/0/1/", "/state/0/100000/"): files[path] for path in files}
+    (said,) = answers({"l.txt": hdfs(moved)})
+    assert said["restart"].level == WRONG
+    text = said["restart"].text
+    assert text.endswith(
+        "/state/0/1: No file of state of this partition is there. And 99 more reasons."
+    )
+
+
 def test_a_batch_without_a_commit_is_in_flight(spark, answers):
     (said,) = answers({"l.txt": run("find . -ls", spark("incident-planned-only"))})
     assert "was planned and not committed" in said["last-batch"].text

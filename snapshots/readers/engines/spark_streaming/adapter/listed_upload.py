@@ -4,7 +4,8 @@ Only the newest batch is checked, since a query starts again from it. What a lis
 is absent only if each of its lines was understood and it has more of the directory than one folder.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 from snapshots.domain.inventory.batches import spans_text
@@ -53,6 +54,7 @@ from snapshots.readers.formats.listings import Listing, join
 
 LISTING = "listing of a folder"
 MOST_BATCHES = 20_000
+_MOST_ABSENT = 100  # partitions of a store that are named
 _PARTS = ("offsets", "commits", "metadata", "sources", "state")  # of a checkpoint directory
 _EMPTY = "The listing gives it 0 bytes, and Spark writes no such file empty: it cannot be read."
 _ONE_PART = (
@@ -258,7 +260,7 @@ class _Query:
             return
         for operator, stores in self._versions.items():
             for store, partitions in stores.items():
-                for partition in range(max(partitions, default=-1) + 1) if version else ():
+                for partition in _partitions(partitions) if version else ():
                     folder = state_path(operator, partition, store)
                     own = partitions.get(partition)
                     if own is None or not own.files:
@@ -294,6 +296,12 @@ class _Query:
 
     def _path(self, path: str) -> str:
         return f"{self._folder}/{path}" if self._folder else path
+
+
+def _partitions(listed: Collection[int]) -> list[int]:
+    """Return partitions that are listed, and the first ones below the highest that are not."""
+    absent = (number for number in range(max(listed, default=0)) if number not in listed)
+    return sorted({*listed, *islice(absent, _MOST_ABSENT)})
 
 
 def _numbers(files: Files, folder: str) -> set[int]:
