@@ -71,7 +71,8 @@ def facts_of_job(rest: RestJob | None) -> tuple[Fact, ...]:
         known |= {"failures of the job": len(rest.exceptions), "last failure": last.name}
         known |= {"last failure at": last.at, "last failure in": last.task}
     counts = tuple(
-        Fact(f"checkpoints {status}", count, unit=COUNT) for status, count in rest.counts.items()
+        Fact(f"checkpoints {status.replace('_', ' ')}", count, unit=COUNT)
+        for status, count in rest.counts.items()
     )
     return _facts(known) + counts
 
