@@ -16,6 +16,8 @@ import zstandard
 
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.readers.logs.native import write_lines
+from tests.answers.test_engine_logs import FAILING, INIT, done, engine
+from tests.answers.test_listings import aws, hdfs
 from tests.readers.inputs import text
 from tests.readers.logs.test_cos418 import RECEIVE, SEND, START, STOP, log
 from tests.readers.logs.test_mapped_lines import RECEIVE as MAPPED_RECEIVE
@@ -183,10 +185,24 @@ def _flink_answers() -> list[Seed]:
 
 
 def _engine_logs() -> list[Seed]:
-    """Return logs of processes of Flink, together and alone."""
+    """Return logs of processes of Flink, together and alone, and one of SeaTunnel."""
     found = _zip(DATA / "logs" / "flink-2.3-expired-and-restored.zip")
     alone = [_one(name.rpartition("/")[2], data) for name, data in found.items()]
-    return [Seed("logs", found), *alone]
+    seatunnel = engine(INIT, done(1), FAILING)
+    return [Seed("logs", found), *alone, _one("seatunnel.log", seatunnel)]
+
+
+def _listings() -> list[Seed]:
+    """Return listings of a job of Flink and of a query of Spark."""
+    query = _zip(SHARED / "spark-streaming" / "join-inner-rocksdb-vcf.zip")
+    root = SHARED / "flink" / "rocksdb-incremental" / "files"
+    job = {
+        path.relative_to(root).as_posix(): path.read_bytes()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+    sizes = [{name: len(data) for name, data in files.items()} for files in (query, job)]
+    return [_one("l.txt", listed(files)) for files in sizes for listed in (hdfs, aws)]
 
 
 def _folder(root: Path) -> dict[str, bytes]:
@@ -222,13 +238,17 @@ def _spark_logs() -> list[Seed]:
 
 
 def _spark_reports() -> list[Seed]:
-    """Return progress reports alone, a line each and pretty-printed, and an event log."""
+    """Return progress reports alone, as they are written and pasted, and an event log."""
     lines = (SHARED / "reports" / "spark-progress-only" / "progress.jsonl").read_bytes()
-    pretty = [json.dumps(json.loads(line), indent=2) for line in lines.splitlines()]
+    reports = [json.loads(line) for line in lines.splitlines()]
+    pretty = [json.dumps(report, indent=2) for report in reports]
+    fenced = f"It stands still:\n```json\n{pretty[0]}\n```\n"
     events = next((DATA / "spark-progress").glob("*.zstd"))
     return [
         _one("progress.jsonl", lines),
         _one("progress.json", "\n".join(pretty).encode()),
+        _one("printed.txt", "\n".join(map(repr, reports)).encode()),
+        _one("fenced.md", fenced.encode("utf-16")),
         _one(events.name, events.read_bytes()),
         _one(
             "events_1_local-1",
@@ -273,6 +293,7 @@ _SEEDS: dict[str, Callable[[], list[Seed]]] = {
     "flink-operators": _flink_operators,
     "flink-answers": _flink_answers,
     "engine-logs": _engine_logs,
+    "listings": _listings,
     "spark-streaming": _spark,
     "spark-logs": _spark_logs,
     "spark-reports": _spark_reports,
