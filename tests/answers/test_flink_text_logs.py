@@ -250,7 +250,9 @@ def test_what_is_left_out_of_a_log_is_counted_in_words(tmp_path):
     lines = [plain(clock, message) for clock, message in zip(CLOCK, MESSAGES, strict=True)]
     (job,) = reports(tmp_path, {"a.log": "\n".join(lines).encode()}).inventory().jobs
     counted = {fact.name for fact in job.facts if fact.name.startswith("checkpoints ")}
-    assert counted == {"checkpoints restored", "checkpoints left out", "checkpoints failed left out"}
+    assert counted == {
+        f"checkpoints {what}" for what in ("restored", "left out", "failed left out")
+    }
 
 
 def test_of_many_checkpoints_the_newest_are_kept_and_all_are_counted(answers):
