@@ -28,7 +28,14 @@ OPTIONS = {"readRegisteredTimers": "timers", "joinSide=left": "left", "joinSide=
 
 @dataclass(frozen=True)
 class Count:
-    """Of one case: its states, their entries by Spark, and how many of these are decoded alike."""
+    """How much state of one case is decoded from the files alone.
+
+    Attributes:
+        folder: which cases it is one of.
+        states: how many states Spark's own reader gave.
+        entries: how many entries these have by Spark; by the files, where these give more.
+        equal: how many entries are in partitions that both ways give alike.
+    """
 
     folder: str
     case: str
@@ -82,7 +89,7 @@ def _text(row: dict) -> str:
 
 
 def table(shared_data: Path) -> str:
-    """Markdown."""
+    """Return the table of all cases, in Markdown."""
     lines, found = [*HEAD], list(counts(shared_data))
     for one in found:
         lines.append(_line(f"{one.folder} | `{one.case}`", one.states, one.entries, one.equal))
