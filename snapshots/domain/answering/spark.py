@@ -49,9 +49,7 @@ _CONTINUOUS = (
     "A restart begins at the offsets of the last epoch that was committed, and reads what came "
     "after it again."
 )
-TOLD, UNTOLD, RUNNING = "told", "untold", "running"  # how much files tell of the way of processing
-_NOTHING = "nothing was in flight"
-_UNLESS = f"{_NOTHING}, unless the query runs in real-time mode, which its files do not tell"
+_UNLESS = ", unless the query runs in real-time mode, which its files do not tell"
 _HAD_ENDED = (
     "If the query runs in real-time mode, which its files do not tell, the batch had read all of "
     "this and was about to be committed."
@@ -68,7 +66,7 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
         *([doubt] if doubt is not None and comes_first else ()),
         *_damage(flaws, summary, can_restart=bool(points) and doubt is None),
         *_shown(job),
-        *_last_batch(points, doubt, _mode(job)),
+        *_last_batch(points, doubt, job),
         *([doubt] if doubt is not None and not comes_first else ()),
         *_in_flight(points),
         *_state(points, is_damaged=bool(flaws)),
@@ -77,12 +75,14 @@ def subject(summary: UploadSummary, job: JobInventory) -> Subject:
     return Subject(job.key, job.name, tuple(sentences))
 
 
-def _mode(job: JobInventory) -> str:
-    """Return TOLD, or UNTOLD or RUNNING where the query may, or must, be in real-time mode."""
-    if any(fact.name == AHEAD for fact in job.facts):
-        return RUNNING
-    is_untold = any(fact.name == PROCESSING and fact.value is None for fact in job.facts)
-    return UNTOLD if is_untold else TOLD
+def _is_ahead(job: JobInventory) -> bool:
+    """Tell whether there is state of a batch after the last one that the logs have."""
+    return any(fact.name == AHEAD for fact in job.facts)
+
+
+def _may_be_real_time(job: JobInventory) -> bool:
+    """Tell whether the files leave open if the query runs in real-time mode."""
+    return any(fact.name == PROCESSING and fact.value is None for fact in job.facts)
 
 
 def _shown(job: JobInventory) -> Iterator[Sentence]:
@@ -145,12 +145,13 @@ def _doubt(last: Point, *, is_damaged: bool) -> Sentence | None:
     return Sentence("restart", text, NOT_KNOWN, links)
 
 
-def _last_batch(points: Sequence[Point], doubt: Sentence | None, mode: str) -> Iterator[Sentence]:
+def _last_batch(
+    points: Sequence[Point], doubt: Sentence | None, job: JobInventory
+) -> Iterator[Sentence]:
     """Say whether the last batch was committed, and what a restart does.
 
     Args:
         doubt: why it is not known that a restart can go on; None if it can.
-        mode: as ``_mode`` returns it.
     """
     if not points:
         yield Sentence(
@@ -159,9 +160,9 @@ def _last_batch(points: Sequence[Point], doubt: Sentence | None, mode: str) -> I
         return
     last = points[-1]
     if last.item.status == COMPLETED:
-        yield _all_committed(points, last, mode, can_restart=doubt is None)
+        yield _all_committed(points, last, job, can_restart=doubt is None)
     elif last.item.status == IN_PROGRESS:
-        yield from _not_committed(last, mode, can_restart=doubt is None)
+        yield from _not_committed(last, job, can_restart=doubt is None)
     else:
         reason = last.item.problem or "The files do not say."
         text = f"Whether {named(last)}, the last one, was committed is not known. {reason}"
@@ -169,7 +170,7 @@ def _last_batch(points: Sequence[Point], doubt: Sentence | None, mode: str) -> I
 
 
 def _all_committed(
-    points: Sequence[Point], last: Point, mode: str, *, can_restart: bool
+    points: Sequence[Point], last: Point, job: JobInventory, *, can_restart: bool
 ) -> Sentence:
     unsure = [point for point in points if point.item.status != COMPLETED]
     first = points[0].item.id
@@ -181,16 +182,16 @@ def _all_committed(
     gaps = _gaps(points)
     if len(points) > 1 and not gaps:
         text = f"{text}, and so were all before it from {first} on"
-    if last.item.why_empty is None:  # continuous processing
-        reason = last.item.why_unknown or "The files do not say."
-        text = f"{text}. What was in flight behind it is not known. {reason}"
-        text = f"{text} {_CONTINUOUS}" if can_restart else text
-    elif mode == RUNNING:
+    is_continuous = last.item.why_empty is None
+    if is_continuous or _is_ahead(job):
         text = f"{text}. What was in flight behind it is not known."
-        text = f"{text} A restart goes on behind it." if can_restart else text
+        if is_continuous:
+            text = f"{text} {last.item.why_unknown or 'The files do not say.'}"
     else:
-        text = f"{text}: {_UNLESS if mode == UNTOLD else _NOTHING}."
-        text = f"{text} A restart goes on behind it." if can_restart else text
+        unless = _UNLESS if _may_be_real_time(job) else ""
+        text = f"{text}: nothing was in flight{unless}."
+    if can_restart:
+        text = f"{text} {_CONTINUOUS if is_continuous else 'A restart goes on behind it.'}"
     if gaps:
         whose, them = ("batch", "it") if len(gaps) == 1 else ("batches", "them")
         text = (
@@ -206,7 +207,7 @@ def _gaps(points: Sequence[Point]) -> list[int]:
     return list(islice(chain.from_iterable(between), MOST_GAPS))
 
 
-def _not_committed(last: Point, mode: str, *, can_restart: bool) -> Iterator[Sentence]:
+def _not_committed(last: Point, job: JobInventory, *, can_restart: bool) -> Iterator[Sentence]:
     planned = last.item.planned
     done = f"was planned{moment(last.item.triggered_at)} and"
     if last.item.kind == EPOCH:
@@ -218,7 +219,8 @@ def _not_committed(last: Point, mode: str, *, can_restart: bool) -> Iterator[Sen
         yield Sentence("last-batch", f"{text} {notes}".rstrip(), WATCH, link)
         return
     text = f"{text} {_how_far(planned)}"
-    if mode == UNTOLD and not any(state.lacking for state in planned.written):
+    lacks_state = any(state.lacking for state in planned.written)
+    if _may_be_real_time(job) and not _is_ahead(job) and not lacks_state:
         text = f"{text} {_HAD_ENDED}"
     yield Sentence("last-batch", text, WATCH, link)
     if can_restart:

@@ -9,6 +9,7 @@ from snapshots.domain.inventory.model import COMPLETED, IN_PROGRESS, UNKNOWN
 from snapshots.domain.model.derived import CONTINUOUS, NOT_COMMITTED
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.readers.engines.spark_streaming.checkpoint import SparkCheckpoint
+from snapshots.readers.engines.spark_streaming.documents import Json
 from snapshots.readers.engines.spark_streaming.incidents import PARTIAL, STATE_AHEAD, InFlight
 from snapshots.readers.engines.spark_streaming.logs.offsets import (
     FILE,
@@ -98,16 +99,12 @@ class SparkJob:
     def may_be_real_time(self) -> bool:
         """Whether nothing in the files excludes real-time mode, which no file names.
 
-        It came with Spark 4.1, which names the setting of row checksums with each plan. Files,
-        `rate` and Delta are no sources of it.
+        It came with Spark 4.1, which names the setting of row checksums with each plan of batches.
         """
         plans = [p for p in self.checkpoint.logs.planned.values() if isinstance(p, PlannedBatch)]
-        if self.is_continuous or not plans or ROW_CHECKSUMS not in plans[-1].settings:
+        if not plans or ROW_CHECKSUMS not in plans[-1].settings:
             return False
-        offsets = [offset for offset in plans[-1].offsets.values() if offset is not None]
-        return all(kind_of(offset) in (KAFKA, UNKNOWN_SOURCE) for offset in offsets) and not any(
-            isinstance(offset, dict) and "reservoirVersion" in offset for offset in offsets
-        )
+        return all(map(_may_be_of_real_time, plans[-1].offsets.values()))
 
     @cached_property
     def gaps(self) -> list[int]:
@@ -213,6 +210,12 @@ def _labels(folders: list[str]) -> dict[str, str | None]:
     plain = len(set(names)) == len(names) and all(1 <= len(n) <= LONGEST_LABEL for n in names)
     numbers = [str(number) for number in range(1, len(folders) + 1)]
     return dict(zip(folders, names if plain else numbers, strict=True))
+
+
+def _may_be_of_real_time(offset: Json) -> bool:
+    """Tell whether a source of real-time mode may have given an offset; Delta's is none."""
+    is_of_delta = isinstance(offset, dict) and "reservoirVersion" in offset
+    return kind_of(offset) in (KAFKA, UNKNOWN_SOURCE) and not is_of_delta
 
 
 def fate_of(job: SparkJob, batch: Batch) -> Fate:
