@@ -1,5 +1,6 @@
 """The first answers to checkpoints of Spark as people bring them: ``tests/data/spark-logs``."""
 
+import re
 import zipfile
 from pathlib import Path
 
@@ -58,6 +59,37 @@ def test_what_the_logs_show_is_said_first(name, level):
 @pytest.mark.parametrize("name", ["rate-real", "stopped-in-first-batch", "nested-checkpoints"])
 def test_where_the_files_exclude_real_time_mode_nothing_is_said_of_it(name):
     assert "real-time" not in " ".join(texts(name))
+
+
+SETTING = b'"spark.sql.streaming.stateStore.rowChecksum.enabled":"false",'
+OF_DELTA = b'{"reservoirVersion": 4, "index": 2}'
+ORDERS = re.compile(rb'\{"orders": .*\}')
+
+
+@pytest.mark.parametrize(
+    ("change", "may_be"),
+    [
+        (lambda data: data, True),
+        (lambda data: data.replace(SETTING, b""), False),  # as Spark 4.0 writes it
+        (lambda data: ORDERS.sub(OF_DELTA, data), False),
+    ],
+    ids=["Kafka", "Kafka in Spark 4.0", "Delta"],
+)
+def test_a_plan_tells_whether_the_query_may_be_in_real_time_mode(tmp_path, change, may_be):
+    package = tmp_path / "changed.zip"
+    with (
+        zipfile.ZipFile(DATA / "kafka-shaped.zip") as source,
+        zipfile.ZipFile(package, "w") as target,
+    ):
+        for name in source.namelist():
+            is_plan = "/offsets/" in name and not name.endswith((".crc", "/"))
+            data = source.read(name)
+            if not name.endswith(".crc"):
+                target.writestr(name, change(data) if is_plan else data)
+    (only,) = answered(package).subjects
+    said = " ".join(one.text for one in only.sentences)
+    assert ("unless the query runs in real-time mode" in said) == may_be
+    assert "A restart goes on behind it." in said
 
 
 def test_a_query_inside_of_another_has_an_answer_of_its_own():
