@@ -254,7 +254,7 @@ def cases(spark: Spark, folder: Path, queries: list[Query]) -> Iterator[Case]:
 
 def table(found: list[Case]) -> Iterator[str]:
     """Yield a row for each query: after which changes Spark started, and after which it failed."""
-    yield "| query | restorable, and Spark started after | not restorable, and Spark failed after |"
+    yield "| query | Spark started after | Spark failed after |"
     yield "| --- | --- | --- |"
     by_query: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for case in found:
