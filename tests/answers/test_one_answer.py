@@ -109,3 +109,16 @@ def test_two_savepoints_with_one_number_are_both_named(shared_data, tmp_path, re
         "22144505517e have all their files in the upload. Both have number 2, so that nothing "
         "tells which is the newest, or whether they are of one job."
     )
+
+
+def test_of_two_checkpoints_with_one_number_each_tells_what_was_in_flight(
+    shared_data, tmp_path, read
+):
+    for name, case in {"a": "bank-unaligned", "b": "bank-aligned"}.items():
+        (checkpoint,) = (shared_data / "flink" / case / "files").rglob("chk-1")
+        shutil.copytree(checkpoint, tmp_path / "files" / name / "chk-1")
+    _, inventory = read(tmp_path / "files")
+    (subject,) = of_inventory(inventory).subjects
+    one, other = sorted(item.text for item in subject.sentences if item.code == "in-flight")
+    assert "were in flight at the checkpoint in a/chk-1, in" in one
+    assert other.startswith("Nothing was in flight at the checkpoint in b/chk-1. ")

@@ -81,9 +81,9 @@ def subject(job: FlinkJob) -> Subject:
 def _of_files(job: FlinkJob) -> Iterator[Sentence]:
     if job.report is not None and job.report.errors:
         yield _errors(job, job.report)
-    in_flight = restore_points.in_flight(job.points, job.detail, _stored(job))
-    if in_flight is not None:
-        yield in_flight
+    yield from restore_points.in_flight(
+        job.points, job.detail, _stored(job), is_one_job=bool(job.key)
+    )
     yield flink_restore.restorable(job)
 
 

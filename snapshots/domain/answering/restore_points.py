@@ -82,7 +82,7 @@ def _restorable(point: Point, passed: list[Point], detail: Detail) -> Sentence:
 
 def _alike(points: list[Point]) -> Sentence:
     """Name points with one number: nothing tells which is the newest, or whether of one job."""
-    folders = [f"the {one.item.kind} in {one.item.path or 'the root'}" for one in points]
+    folders = list(map(_in_its_folder, points))
     both = "Both" if len(points) == 2 else "All"
     text = (
         f"{begun(listed(folders, MOST_NAMED))} have all their files in the upload. {both} have "
@@ -90,6 +90,11 @@ def _alike(points: list[Point]) -> Sentence:
         "are of one job."
     )
     return Sentence("restorable", text, WELL, tuple(map(to_checkpoint, points[:MOST_NAMED])))
+
+
+def _in_its_folder(point: Point) -> str:
+    """Return a checkpoint as a sentence calls it where others have its number."""
+    return f"the {point.item.kind} in {point.item.path or 'the root'}"
 
 
 def _lacks(point: Point, detail: Detail) -> Iterator[str]:
@@ -138,33 +143,47 @@ def _are(count: int) -> str:
 
 
 def in_flight(
-    points: Sequence[Point], detail: Detail, stored: int | None = None
-) -> Sentence | None:
-    """Say what was in flight at the newest completed checkpoint, and where; None without one.
+    points: Sequence[Point], detail: Detail, stored: int | None = None, *, is_one_job: bool
+) -> Iterator[Sentence]:
+    """Say what was in flight at the newest completed checkpoint, and where; nothing without one.
+
+    Of several with its number, which may be of different jobs, each is told.
 
     ``stored``: the bytes in flight that the engine says it stored for it.
+    ``is_one_job``: whether the points are known to be of one job.
     """
     point = newest(points, COMPLETED)
     if point is None:
-        return None
-    checkpoint = detail(point.number)
+        return
+    completed = [other for other in points if other.item.status == COMPLETED]
+    same = [other for other in completed if other.item.id == point.item.id]
+    if is_one_job or len(same) == 1:
+        yield _in_flight(point, named(point), detail(point.number), stored)
+        return
+    for one in same[:MOST_NAMED]:
+        yield _in_flight(one, _in_its_folder(one), detail(one.number), None)
+
+
+def _in_flight(
+    point: Point, called: str, checkpoint: CheckpointInventory, stored: int | None
+) -> Sentence:
     evidence = (to_checkpoint(point),)
     channels = checkpoint.channels
     partial = [channel for channel in channels if not _is_whole(channel)]
     if partial and not any(channel.bytes for channel in channels):
-        text = f"What was in flight at {named(point)} is not known. {partial[0].reason}"
+        text = f"What was in flight at {called} is not known. {partial[0].reason}"
         return Sentence("in-flight", f"{text}{_stored(stored)}", NOT_KNOWN, evidence)
     if channels:
-        text = _contents(point, channels)
+        text = _contents(called, channels)
         if partial:
             count = times(len(partial), "channel")
             text = f"At least {text} Not all of {count} is known. {partial[0].reason}"
         return Sentence("in-flight", text, NOT_KNOWN if partial else FACT, evidence)
     if checkpoint.why_unknown is not None or checkpoint.why_empty is None:
         reason = checkpoint.why_unknown or "The files do not say what was in flight."
-        text = f"What was in flight at {named(point)} is not known. {reason}"
+        text = f"What was in flight at {called} is not known. {reason}"
         return Sentence("in-flight", f"{text}{_stored(stored)}", NOT_KNOWN, evidence)
-    text = f"Nothing was in flight at {named(point)}. {checkpoint.why_empty}"
+    text = f"Nothing was in flight at {called}. {checkpoint.why_empty}"
     return Sentence("in-flight", text, FACT, evidence)
 
 
@@ -172,13 +191,13 @@ def _stored(stored: int | None) -> str:
     return f" The engine says that it stored {size(stored)} of data in flight." if stored else ""
 
 
-def _contents(point: Point, channels: Sequence[ChannelContents]) -> str:
+def _contents(called: str, channels: Sequence[ChannelContents]) -> str:
     total = sum(channel.bytes or 0 for channel in channels)
     counts = [channel.elements for channel in channels]
     numbers = [count for count in counts if count is not None]
     elements = f" ({times(sum(numbers), 'element')})" if len(numbers) == len(counts) else ""
     text = (
-        f"{size(total)}{elements} {'was' if total == 1 else 'were'} in flight at {named(point)}, "
+        f"{size(total)}{elements} {'was' if total == 1 else 'were'} in flight at {called}, "
         f"in {_counted(channels)}"
     )
     parts = [f"{size(amount)} {edge}" for edge, amount in _by_edge(channels).most_common()]
