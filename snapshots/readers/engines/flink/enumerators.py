@@ -12,10 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from snapshots.domain.inventory.positions import Position
+from snapshots.readers.engines.flink.forms import fitting, versioned, versioned_whole
 from snapshots.readers.engines.flink.splits import numbers, of_source, position_in
-from snapshots.readers.formats.cursor import Cursor, Malformed
+from snapshots.readers.formats.cursor import Cursor
 
-_COORDINATOR = 1  # version
+_COORDINATOR = bytes((0, 0, 0, 1))  # version
 _MOST_SHOWN = 256 * 1024  # bytes
 _SMALLEST_SPLIT = 18  # bytes of a NumberSequenceSource
 _SMALLEST_PARTITION = 10  # bytes
@@ -63,26 +64,18 @@ def shown(data: bytes) -> dict[str, object] | None:
 
 def enumerator_of(data: bytes) -> Enumerator | None:
     """Return the state of an enumerator; None if the bytes have none of the known forms."""
-    cursor = Cursor(memoryview(data))
-    try:
-        coordinator, version = cursor.i32(), cursor.i32()
-        if coordinator != _COORDINATOR or cursor.i32() != cursor.left:
-            return None
-    except Malformed:
+    if data[:4] != _COORDINATOR or (state := versioned_whole(memoryview(data)[4:])) is None:
         return None
-    return _read(version, memoryview(data)[cursor.position :])
+    version, inside = state
+    return fitting((_hybrid,), inside) if version == 0 else _read(version, inside)
 
 
-def _read(version: int, data: memoryview) -> Enumerator | None:
-    for form in _FORMS.get(version, ()):
-        fresh = Cursor(data)
-        try:
-            state = form(fresh)
-        except Malformed:
-            continue
-        if state is not None and not fresh.left:
-            return state
-    return None
+def _read(version: int, data: bytes) -> Enumerator | None:
+    """Return the state of an enumerator of any source but a HybridSource, which has another in it.
+
+    None as above.
+    """
+    return fitting(_FORMS.get(version, ()), data)
 
 
 def _numbers(cursor: Cursor) -> Enumerator | None:
@@ -95,7 +88,7 @@ def _files(cursor: Cursor) -> Enumerator | None:
     magic, version, splits, paths = (_little(cursor) for _ in range(4))
     if magic != _FILES_MAGIC:
         return None
-    positions = [position_in(version, memoryview(_sized(cursor))) for _ in range(splits)]
+    positions = [position_in(version, _sized(cursor)) for _ in range(splits)]
     found = tuple(_sized(cursor).decode("utf-8", "replace") for _ in range(paths))
     known = tuple(position for position in positions if position is not None)
     return Enumerator(known, found) if len(known) == len(positions) else None
@@ -128,9 +121,8 @@ def _partitions(cursor: Cursor) -> Enumerator | None:
 
 
 def _hybrid(cursor: Cursor) -> Enumerator | None:
-    source, version, length = cursor.i32(), cursor.i32(), cursor.count()
-    state = _read(version, memoryview(cursor.take(length))) if source >= 0 else None
-    if state is None:
+    source, state = cursor.i32(), _read(*versioned(cursor))
+    if source < 0 or state is None:
         return None
     waiting = tuple(
         replace(position, sentence=f"{position.sentence} {of_source(source)}")
@@ -140,7 +132,6 @@ def _hybrid(cursor: Cursor) -> Enumerator | None:
 
 
 _FORMS: dict[int, tuple[Callable[[Cursor], Enumerator | None], ...]] = {
-    0: (_hybrid,),
     1: (_numbers, _files),
     2: (_partitions,),
 }

@@ -9,6 +9,7 @@ connector for Kafka, KafkaWriterStateSerializer, KafkaCommittableSerializer.
 import struct
 from collections.abc import Callable
 
+from snapshots.readers.engines.flink.forms import fitting, versioned, versioned_whole
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
 WRITER, COMMITTER = "writer_raw_states", "streaming_committer_raw_states"
@@ -23,46 +24,34 @@ Value = dict[str, object]
 
 def sink_value(state: str, data: bytes) -> Value | None:
     """Return an element of a sink's state; None if the bytes have none of the known forms."""
-    try:
-        version, inside = _versioned(Cursor(data), whole=True)
-        for form in _FORMS.get((state, version), ()):
-            cursor = Cursor(inside)
-            try:
-                value = form(cursor)
-            except (Malformed, UnicodeDecodeError):
-                continue
-            if value is not None and not cursor.left:
-                return value
-    except Malformed:
-        pass
-    return None
-
-
-def _versioned(cursor: Cursor, *, whole: bool = False) -> tuple[int, bytes]:
-    """Read a version, a length and that many bytes. Raises: Malformed."""
-    version, length = cursor.i32(), cursor.count()
-    if whole and length != cursor.left:
-        raise Malformed("The length is not that of the bytes", cursor.position)
-    return version, cursor.take(length)
+    if (element := versioned_whole(data)) is None:
+        return None
+    version, inside = element
+    return fitting(_FORMS.get((state, version), ()), inside)
 
 
 def _bucket(cursor: Cursor) -> Value | None:
     """Read the bucket of a FileSink's writer: where it writes, and the file that is not done."""
     if cursor.u32() != _BUCKET:
         return None
-    _version, bucket = _versioned(cursor)
+    _version, bucket = versioned(cursor)
     value: Value = {"bucket": _text(bucket), "path": cursor.utf()}
     created = cursor.i64()
     if not cursor.flag():
         return value | {"inProgress": None}
-    return value | {"inProgress": _in_progress(*_versioned(cursor)) | {"createdAt": created}}
+    return value | {"inProgress": _in_progress(*versioned(cursor)) | {"createdAt": created}}
 
 
 def _text(data: bytes) -> str | None:
     """Return a text behind its length, little-endian; None if the bytes are none."""
     cursor = Cursor(data)
     (length,) = struct.unpack("<I", cursor.take(4))
-    return data[4:].decode() if length == cursor.left else None
+    if length != cursor.left:
+        return None
+    try:
+        return data[4:].decode()
+    except UnicodeDecodeError:
+        raise Malformed("The name of a bucket is no text", 4) from None
 
 
 def _in_progress(version: int, data: bytes) -> Value:
@@ -71,7 +60,7 @@ def _in_progress(version: int, data: bytes) -> Value:
     if version != _PART_VERSION or cursor.u32() != _IN_PROGRESS:
         raise Malformed("The file in progress has another form", 0)
     path = cursor.utf() if cursor.flag() else None
-    return {"path": path, "bytes": _local_offset(_versioned(cursor)[1])}
+    return {"path": path, "bytes": _local_offset(versioned(cursor)[1])}
 
 
 def _local_offset(data: bytes) -> int | None:
@@ -117,23 +106,11 @@ def _of_subtask(cursor: Cursor, version: int) -> Value:
 
 
 def _request(cursor: Cursor, version: int) -> Value:
-    number, inside = _versioned(cursor)
+    version_of_commit, inside = versioned(cursor)
     retries, state = cursor.i32(), cursor.i32()
-    value = _committable(number, inside) or {"hex": inside.hex()}
+    value = fitting(_COMMITS.get(version_of_commit, ()), inside) or {"hex": inside.hex()}
     told = {"retries": retries} if retries else {}
     return value | told | ({"state": _STATES[state]} if 0 < state < len(_STATES) else {})
-
-
-def _committable(version: int, data: bytes) -> Value | None:
-    for form in (_file_commit,) if version == 2 else (_transaction,) if version == 1 else ():
-        cursor = Cursor(data)
-        try:
-            value = form(cursor)
-        except Malformed:
-            continue
-        if value is not None and not cursor.left:
-            return value
-    return None
 
 
 def _file_commit(cursor: Cursor) -> Value | None:
@@ -142,9 +119,9 @@ def _file_commit(cursor: Cursor) -> Value | None:
         return None
     value: Value = {"bucket": cursor.utf()}
     if cursor.flag():
-        value["pending"] = _pending(*_versioned(cursor))
+        value["pending"] = _pending(*versioned(cursor))
     if cursor.flag():
-        value["inProgressToCleanUp"] = _in_progress(*_versioned(cursor))
+        value["inProgressToCleanUp"] = _in_progress(*versioned(cursor))
     if cursor.flag():
         value["compactedToCleanUp"] = cursor.utf()
     return value
@@ -187,6 +164,10 @@ def _kafka_writer(cursor: Cursor) -> Value | None:
     }
 
 
+_COMMITS: dict[int, tuple[Callable[[Cursor], Value | None], ...]] = {
+    1: (_transaction,),
+    2: (_file_commit,),
+}
 _FORMS: dict[tuple[str, int], tuple[Callable[[Cursor], Value | None], ...]] = {
     (WRITER, 1): (_kafka_prefix,),
     (WRITER, 2): (_kafka_writer,),

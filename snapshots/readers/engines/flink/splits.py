@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from snapshots.domain.inventory.positions import NUMBERS, OFFSETS, Position
+from snapshots.readers.engines.flink.forms import fitting, versioned, versioned_whole
 from snapshots.readers.engines.flink.types.values import string
 from snapshots.readers.formats.cursor import Cursor, Malformed
 
@@ -22,27 +23,18 @@ _FILE = "The bytes have the form of a split of Flink's FileSource."
 
 def position_of(data: bytes) -> Position | None:
     """Return the position in one split; None if the bytes have none of the known forms."""
-    cursor = Cursor(memoryview(data))
-    try:
-        version, length = cursor.i32(), cursor.i32()
-        if length != cursor.left:
-            return None
-    except Malformed:
+    if (split := versioned_whole(data)) is None:
         return None
-    return position_in(version, memoryview(data)[8:])
+    version, inside = split
+    return position_in(version, inside) or (fitting((_hybrid,), inside) if version == 0 else None)
 
 
-def position_in(version: int, split: memoryview) -> Position | None:
-    """Return the position in a split that a serializer of some version wrote; None as above."""
-    for form in _FORMS.get(version, ()):
-        fresh = Cursor(split)
-        try:
-            position = form(fresh)
-        except Malformed:
-            continue
-        if position is not None and not fresh.left:
-            return position
-    return None
+def position_in(version: int, split: bytes) -> Position | None:
+    """Return the position in a split that a serializer of some version wrote; None as above.
+
+    A split of a HybridSource has none here, so that none is read in another one.
+    """
+    return fitting(_FORMS.get(version, ()), split)
 
 
 def numbers(cursor: Cursor) -> Position | None:
@@ -144,11 +136,8 @@ def _file_of_new(cursor: Cursor) -> Position | None:
 def _hybrid(cursor: Cursor) -> Position | None:
     """Read a split of the source that a HybridSource reads now; the first one has the number 0."""
     source, _split = cursor.i32(), cursor.utf()
-    version, length = cursor.i32(), cursor.count()
-    if source < 0 or version < 0:
-        return None
-    position = position_in(version, memoryview(cursor.take(length)))
-    if position is None:
+    position = position_in(*versioned(cursor))
+    if source < 0 or position is None:
         return None
     return replace(
         position,
@@ -163,6 +152,6 @@ def of_source(number: int) -> str:
 
 
 _FORMS: dict[int, tuple[Callable[[Cursor], Position | None], ...]] = {
-    0: (_kafka, _hybrid),
+    0: (_kafka,),
     1: (numbers, _file_of_new, _file_of_old),
 }

@@ -107,6 +107,20 @@ def test_a_hybrid_source_of_numbers_goes_on_with_a_number():
     assert position.sentence.endswith("up to 9. It is of source 2 of the hybrid source.")
 
 
+def test_hybrid_sources_in_hybrid_sources_are_not_read_however_deep_they_nest():
+    inner = numbers("3", 5, 9)
+    split = a_split(1, inner)
+    coordinator = i32(1, 4) + i32(0)
+    for depth in range(2_000):
+        split = a_split(0, i32(1) + utf("3") + split)
+        coordinator = i32(0, 4 + len(coordinator)) + i32(1) + coordinator
+        if not depth:
+            assert position_of(split).next == 5
+            assert enumerator_of(i32(1) + coordinator).source == 1
+    assert position_of(split) is None
+    assert enumerator_of(i32(1) + coordinator) is None
+
+
 def versioned(version: int, body: bytes) -> bytes:
     return i32(version, len(body)) + body
 
