@@ -11,6 +11,7 @@ from snapshots.domain.answering.sentences import FACT, NOT_KNOWN, WATCH, WRONG
 from snapshots.domain.model.defects import InputRefused
 from snapshots.readers.engines import registry
 from snapshots.readers.engines.base import Beginnings
+from snapshots.readers.engines.log_stories import NO_END, ONLY_LOG
 from tests.readers.mutated import mutated
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
@@ -158,6 +159,64 @@ def test_a_log_beside_a_checkpoint_directory_adds_what_happened(is_same, shared_
     assert sum("restorable" in said for said in both) == 1  # the page answers that once
 
 
+def failed_with(*trace: str) -> str:
+    return "\n".join((f"Query orders [id = {QUERY}, runId = {RUN}] terminated with error", *trace))
+
+
+def test_a_stack_trace_ends_with_the_next_record_and_its_lines_tell_nothing_else(tmp_path):
+    quoted = f"Suppressed: Query x [id = {OTHER}, runId = {RUN}] terminated with error"
+    log = spark(started(), failed_with("java.io.IOException: gone", quoted), "The end")
+    log += b"\nCaused by: java.lang.Error: of another record"
+    (report,) = read(tmp_path, {"a.log": log}, "spark-streaming").job_reports()
+    (failure,) = report.failures
+    assert (failure.name, failure.message) == ("java.io.IOException", "gone")
+
+
+def test_of_many_batches_and_failures_the_newest_are_kept_and_all_are_counted(answers):
+    batches = [line for n in range(700) for line in (planned(n), written("commits", n))]
+    log = "\n".join(
+        f"25/10/09 17:04:20 INFO MicroBatchExecution: {message}"
+        for message in (started(), *batches, *[failed_with()] * 201)
+    )
+    (said,) = answers({"a.log": log.encode()})
+    assert "700 batches, and of the newest 500 500 committed" in said["state"].text
+    assert "at least 200 failures" in said["state"].text
+
+
+def test_a_query_that_was_stopped_is_called_so_with_the_version_of_spark(answers, tmp_path):
+    stopped = f"Query orders [id = {QUERY}, runId = {RUN}] was stopped"
+    log = spark("Running Spark version 4.3.0", started(), planned(0), stopped)
+    (said,) = answers({"a.log": log})
+    assert "the query had been stopped at the end of the log" in said["state"].text.lower()
+    (job,) = read(tmp_path / "a", {"a.log": log}, "spark-streaming").inventory().jobs
+    assert ("Spark", "4.3.0") in {(fact.name, fact.value) for fact in job.facts}
+
+
+def test_batches_of_folders_whose_query_no_line_names_are_apart(tmp_path):
+    log = spark(written("offsets", 7, "/a"), written("offsets", 8, "/b"))
+    upload = read(tmp_path, {"a.log": log}, "spark-streaming")
+    assert {(one.job, one.id) for one in upload.inventory().checkpoints} == {
+        ("log of a query: /a", 7), ("log of a query: /b", 8),
+    }  # fmt: skip
+
+
+def test_a_report_of_a_trigger_without_a_batch_adds_none(tmp_path):
+    idle = {"id": QUERY, "runId": RUN, "name": "orders", "batchId": 1,
+            "timestamp": "2025-10-09T09:04:21.000Z", "numInputRows": 0,
+            "durationMs": {"triggerExecution": 3}, "stateOperators": [], "sources": [],
+            "sink": {"description": "x"}}  # fmt: skip
+    report = f"Streaming query made progress: {json.dumps(idle)}"
+    log = spark(started(), planned(0), written("commits", 0), report)
+    upload = read(tmp_path, {"a.log": log}, "spark-streaming")
+    assert [(one.id, one.status) for one in upload.inventory().checkpoints] == [(0, "completed")]
+
+
+def test_a_committed_batch_that_is_planned_once_more_stays_committed(tmp_path):
+    log = spark(started(), planned(0), written("commits", 0), started(), planned(0))
+    (batch,) = read(tmp_path, {"a.log": log}, "spark-streaming").inventory().checkpoints
+    assert batch.status == "completed"
+
+
 def test_a_log_of_spark_without_a_query_is_refused_with_what_was_read(tmp_path):
     log = b"25/10/09 17:04:20 INFO SparkContext: Running Spark version 3.5.6\n" * 3
     with pytest.raises(InputRefused, match="No line of it tells of a job"):
@@ -193,6 +252,59 @@ def test_what_is_pending_when_the_coordinator_gives_up_has_failed(tmp_path):
     upload = read(tmp_path, {"a.log": log}, "seatunnel")
     first, second = upload.inventory().checkpoints
     assert (first.status, second.status) == ("completed", "failed")
+
+
+def test_a_failed_checkpoint_cannot_be_restored_and_of_an_open_one_that_is_not_known(tmp_path):
+    expired = f"timeout checkpoint: {JOB}/1/2, CHECKPOINT_TYPE"
+    log = engine(
+        INIT, done(1), "wait checkpoint completed: 2", expired, "wait checkpoint completed: 3"
+    )
+    upload = read(tmp_path, {"a.log": log}, "seatunnel")
+    answers = [one.answer for one in upload.restore_check().checks]
+    assert answers == ["not-known", "not-restorable", "not-known"]
+    problems = [one.problem for one in upload.inventory().checkpoints]
+    assert problems == [ONLY_LOG, ONLY_LOG, NO_END]
+
+
+def test_no_time_is_told_where_the_clock_of_the_log_went_back(answers):
+    log = engine(INIT, "wait checkpoint completed: 1", first=9) + b"\n" + engine(done(1))
+    (said,) = answers({"a.log": log})
+    assert "slowest" not in said
+
+
+def test_what_has_completed_or_ends_as_usual_has_not_failed(tmp_path):
+    usual = "start clean pending checkpoint cause CheckpointCoordinator completed."
+    expired = f"timeout checkpoint: {JOB}/1/1, CHECKPOINT_TYPE"
+    log = engine(INIT, done(1), expired, "wait checkpoint completed: 2", usual)
+    upload = read(tmp_path, {"a.log": log}, "seatunnel")
+    assert [one.status for one in upload.inventory().checkpoints] == ["completed", "in progress"]
+
+
+def test_each_failure_after_a_restart_is_counted_and_what_follows_from_one_is_not(answers):
+    failing = f"{IN_PIPELINE} turned from state RUNNING to FAILING."
+    restart = f"Restore time 1, pipeline {IN_PIPELINE}"
+    (said,) = answers({"a.log": engine(INIT, FAILING, failing, restart, FAILING, failing)})
+    assert "2 failures" in said["state"].text
+
+
+def test_a_savepoint_with_which_a_job_starts_is_called_so(answers, tmp_path):
+    log = engine(
+        INIT, "pipeline(1) start with savePoint on checkPointId(4)",
+        f"Restore job(1@{JOB}) with checkpoint(4), data: CompletedCheckpoint(x)", done(4), done(5),
+    )  # fmt: skip
+    (said,) = answers({"a.log": log})
+    assert "restored from savepoint 4" in said["restarts"].text
+    upload = read(tmp_path / "a", {"a.log": log}, "seatunnel")
+    assert [one.kind for one in upload.inventory().checkpoints] == ["savepoint", "checkpoint"]
+
+
+def test_a_line_at_debug_has_the_instants_of_its_checkpoint_and_shows_the_zone(tmp_path):
+    ended = 1_723_057_800_500  # the clock of the log is eight hours ahead
+    timed = f"pending checkpoint(1/1@{JOB}) completed! cost: 40, trigger: {ended - 40}, "
+    log = engine(timed + f"completed: {ended}", done(2), first=10)
+    first, second = read(tmp_path, {"a.log": log}, "seatunnel").inventory().checkpoints
+    assert (first.triggered_at, first.completed_at) == (ended - 40, ended)
+    assert second.completed_at == ended + 60_000
 
 
 def test_nothing_is_given_up_where_the_line_could_be_of_two_pipelines(tmp_path):
