@@ -120,6 +120,7 @@ class _Query:
 
     def __init__(self, folder: str, files: Files, number: int, *, is_whole: bool) -> None:
         self._folder = folder
+        self._key = f"{LISTED}{folder or 'the root'}"
         self._files = files
         self._number = number
         self._planned = _numbers(files, "offsets")
@@ -133,13 +134,12 @@ class _Query:
 
     def job(self) -> JobInventory:
         """Return the query, which a listing does not name."""
-        key = f"{LISTED}{self._folder or 'the root'}"
         facts = [UNKNOWN_ID, Fact("folder", self._folder or UPLOAD_ITSELF)]
         gaps = [gap for gap in self._gaps() if self._is_certain]
         if gaps:
             more = f" {times(len(gaps) - 1, 'other')} of its kind." if len(gaps) > 1 else ""
             facts.append(Fact(TO_WATCH, f"{gaps[0]}{more}"))
-        return JobInventory(key, None, tuple(facts))
+        return JobInventory(self._key, None, tuple(facts))
 
     def _gaps(self) -> Iterator[str]:
         """Name each partition of which a version between others is not there."""
@@ -176,7 +176,7 @@ class _Query:
             notes = (self._how_far(batch), _MODES)
         log = "offsets" if batch in self._planned else "commits"
         return CheckpointInventory(
-            job=self.job().key,
+            job=self._key,
             id=batch,
             kind="batch",
             status=status,
@@ -195,7 +195,7 @@ class _Query:
         )
 
     def _bytes(self, version: int) -> int | None:
-        """Return the size of the files that make up a version; None if not all are there."""
+        """Return the bytes of a version; None if files lack, or a snapshot names more of them."""
         total = 0
         for stores in self._versions.values():
             for partitions in stores.values():
