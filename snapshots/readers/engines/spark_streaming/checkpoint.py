@@ -170,8 +170,7 @@ def read_source_logs(files: Files, limits: SparkLimits) -> dict[str, SourceLog]:
 
 def settings_of(logs: Logs) -> Mapping[str, str]:
     """Return the settings in the oldest offset file that has any."""
-    plans = [logs.planned[batch] for batch in sorted(logs.planned)]
-    return next((p.settings for p in plans if isinstance(p, PlannedBatch) and p.settings), {})
+    return _first_settings(logs, sorted(logs.planned))
 
 
 def partitions_in(settings: Mapping[str, str]) -> int | None:
@@ -182,7 +181,12 @@ def partitions_in(settings: Mapping[str, str]) -> int | None:
 
 def _newest_settings(logs: Logs) -> Mapping[str, str]:
     """Return the settings in the newest offset file that has any; repartitioning changes them."""
-    plans = [logs.planned[batch] for batch in sorted(logs.planned, reverse=True)]
+    return _first_settings(logs, sorted(logs.planned, reverse=True))
+
+
+def _first_settings(logs: Logs, batches: Iterable[int]) -> Mapping[str, str]:
+    """Return the settings in the first of these batches' offset files that has any."""
+    plans = (logs.planned[batch] for batch in batches)
     return next((p.settings for p in plans if isinstance(p, PlannedBatch) and p.settings), {})
 
 
