@@ -2,11 +2,12 @@
 
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from snapshots.domain.answering.sentences import WATCH, WRONG
+from snapshots.domain.answering.sentences import WATCH, WELL, WRONG
 from tests.answers.first_answers import answered
 
 DATA = Path(__file__).parents[1] / "data/spark-logs"
@@ -64,6 +65,26 @@ def test_where_the_files_exclude_real_time_mode_nothing_is_said_of_it(name):
 SETTING = b'"spark.sql.streaming.stateStore.rowChecksum.enabled":"false",'
 OF_DELTA = b'{"reservoirVersion": 4, "index": 2}'
 ORDERS = re.compile(rb'\{"orders": .*\}')
+OFFSETS, COMMITS = "/offsets/", re.compile(r"/commits/\d+$")
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """Return a function that packs a copy without checksums, with the content that is wanted."""
+
+    def packed(name: str, wanted: Callable[[str, bytes], bytes | None]) -> Path:
+        package = tmp_path / "copy.zip"
+        with (
+            zipfile.ZipFile(DATA / f"{name}.zip") as source,
+            zipfile.ZipFile(package, "w") as target,
+        ):
+            for path in source.namelist():
+                content = None if path.endswith(".crc") else wanted(path, source.read(path))
+                if content is not None:
+                    target.writestr(path, content)
+        return package
+
+    return packed
 
 
 @pytest.mark.parametrize(
@@ -75,27 +96,29 @@ ORDERS = re.compile(rb'\{"orders": .*\}')
     ],
     ids=["Kafka", "Kafka in Spark 4.0", "Delta"],
 )
-def test_a_plan_tells_whether_the_query_may_be_in_real_time_mode(tmp_path, change, may_be):
-    package = tmp_path / "changed.zip"
-    with (
-        zipfile.ZipFile(DATA / "kafka-shaped.zip") as source,
-        zipfile.ZipFile(package, "w") as target,
-    ):
-        for name in source.namelist():
-            is_plan = "/offsets/" in name and not name.endswith((".crc", "/"))
-            data = source.read(name)
-            if not name.endswith(".crc"):
-                target.writestr(name, change(data) if is_plan else data)
+def test_a_plan_tells_whether_the_query_may_be_in_real_time_mode(copied, change, may_be):
+    package = copied("kafka-shaped", lambda path, data: change(data) if OFFSETS in path else data)
     (only,) = answered(package).subjects
     said = " ".join(one.text for one in only.sentences)
     assert ("unless the query runs in real-time mode" in said) == may_be
     assert "A restart goes on behind it." in said
 
 
+def test_a_batch_before_one_that_wrote_state_was_not_about_to_be_committed(copied):
+    whole = DATA / "real-time-state-ahead.zip"
+    newest = max(path for path in zipfile.ZipFile(whole).namelist() if COMMITS.search(path))
+    package = copied(whole.stem, lambda path, data: None if path == newest else data)
+    said = " ".join(one.text for one in answered(package).subjects[0].sentences)
+    assert "is the last one in the logs, and there is state of a later one" in said
+    assert "not committed" in said
+    assert "about to be committed" not in said
+
+
 def test_a_query_inside_of_another_has_an_answer_of_its_own():
     whole, *queries = answered(DATA / "nested-checkpoints.zip").subjects
     assert {subject.name for subject in queries} == {"outer", "per_key", "per_minute"}
     assert whole.name == "All 3 queries"
+    assert whole.sentences[0].level == WELL
     assert whole.sentences[0].text.startswith("Of the 3 queries in the upload a restart ")
 
 

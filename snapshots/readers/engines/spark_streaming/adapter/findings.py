@@ -25,9 +25,9 @@ _KAFKA = (
     "failOnDataLoss is false."
 )
 _AHEAD = (
-    "There is state of a batch after {0}, and no offsets of it. In real-time mode Spark "
-    "writes offsets at the end of a batch, so that such a batch was running; else its offsets were "
-    "removed. What the sink had of it may be there twice after a restart."
+    "Batch {0} is the last one in the logs, and there is state of a later one. In real-time mode "
+    "Spark writes offsets at the end of a batch: then the later one was running. Else its offsets "
+    "were removed. What the sink had of it may be there twice after a restart."
 )
 _GAP = (
     "Neither offsets nor commits are there for {0}, between others. Asynchronous progress tracking "
