@@ -20,6 +20,7 @@ from webapp import embedded_redis, machine
 from webapp.operating import folder_lock, processes
 from webapp.supervisor import STOP_SIGNALS
 
+OF_OUR_REDIS = {"REDIS_SERVER", "REDIS_CONFIG"}
 PROCFILE = Path(__file__).resolve().parent.parent / "Procfile"
 
 
@@ -117,7 +118,12 @@ def become_supervisor(environment: dict[str, str], lock: TextIO) -> None:
     sys.stdout.flush()
     signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
     command = [sys.executable, "-m", "webapp.supervising", str(PROCFILE), str(lock.fileno())]
-    os.execve(sys.executable, command, {**os.environ, **environment})
+    os.execve(sys.executable, command, {**without_our_redis(), **environment})
+
+
+def without_our_redis() -> dict[str, str]:
+    """Return this process's environment without variables that would start a Redis of our own."""
+    return {name: value for name, value in os.environ.items() if name not in OF_OUR_REDIS}
 
 
 if __name__ == "__main__":

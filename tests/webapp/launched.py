@@ -120,7 +120,7 @@ launch.main()
 class LaunchedWith(Launched):
     """The real launcher with a Procfile of the test's own, started by ``make`` if asked."""
 
-    def __init__(self, folder: Path, procfile: str, *, by_make: bool = False):
+    def __init__(self, folder: Path, procfile: str, *, by_make: bool = False, **variables: str):
         (folder / "Procfile").write_text(procfile)
         self.mark = f"launched-by-{os.getpid()}-{folder}"
         handle, path = tempfile.mkstemp(dir=folder, prefix="log")
@@ -140,7 +140,8 @@ class LaunchedWith(Launched):
                 "PORT": str(embedded_redis.free_port()),
                 "PYTHONPATH": str(ROOT),
                 "MARK": self.mark,
-            },
+            }
+            | variables,
             stdout=self.log,
             stderr=subprocess.STDOUT,
             start_new_session=True,

@@ -48,6 +48,16 @@ def test_commands_in_other_shells_print_the_port_that_runs(launched_with, tmp_pa
     assert "http://127.0.0.1:8000/sign-in/" in sign_in_link_of(tmp_path / "var")
 
 
+def test_no_redis_is_started_beside_that_of_redis_url(launched_with, live_redis):
+    run = launched_with(
+        "redis: echo begun; exec sleep 1000\nweb: sleep 2; echo begun; exec sleep 1000\n",
+        REDIS_URL=live_redis.redis_url,
+        REDIS_SERVER="another.example",  # a variable of the shell, for some other program
+    )
+    run.wait_to_say(r"web\.?1? .*begun")
+    assert "redis" not in run.said()
+
+
 @pytest.mark.django_db
 def test_an_owners_link_is_printed_only_while_nobody_has_signed_in(monkeypatch, capsys, client):
     monkeypatch.setattr(sign_in_link, "wait_for", lambda url: None)
