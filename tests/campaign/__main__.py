@@ -29,6 +29,7 @@ def main() -> None:
             webs=asked.webs,
             workers=asked.workers,
             database_url=url,
+            has_objects=asked.objects,
             is_short=asked.short,
             logs=asked.logs,
             tell=lambda line: print(line, flush=True),
@@ -44,6 +45,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--strikes", type=int, default=200)
     parser.add_argument("--only", nargs="+", choices=STRIKES, help="these, in this order")
     parser.add_argument("--database", choices=["sqlite", "postgres"], default="sqlite")
+    parser.add_argument(
+        "--objects", action="store_true", help="store and uploads on an object store"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--webs", type=int, default=2)
     parser.add_argument("--workers", type=int, default=2)

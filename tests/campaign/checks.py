@@ -8,7 +8,6 @@ from pathlib import Path
 
 import psutil
 
-from snapshots.files import aside
 from tests.campaign.client import Client
 from tests.campaign.database import ERRORS
 from tests.campaign.system import JVM, System, role_of
@@ -53,23 +52,14 @@ def within(seconds: float, is_so: Callable[[], bool]) -> bool:
 
 def contents(work: Work, client: Client) -> list[str]:
     """Compare every piece of work with the calm one of its kind."""
-    named = names_of_recordings(client)
+    named: dict[str, list[int]] = {}
+    for item in client.listed("/recordings"):
+        named.setdefault(item["name"], []).append(item["id"])
     faults = []
     for piece in work.pieces:
         faults += piece_faults(work, client, piece, named.get(piece.name, []))
     many = [name for name, recordings in named.items() if len(recordings) > 1]
     return faults + [f"{name} became several recordings: {named[name]}" for name in many]
-
-
-def names_of_recordings(client: Client) -> dict[str, list[int]]:
-    named: dict[str, list[int]] = {}
-    offset, total = 0, 1
-    while offset < total:
-        page = client.get(f"/recordings?limit=100&offset={offset}")
-        for item in page["items"]:
-            named.setdefault(item["name"], []).append(item["id"])
-        offset, total = offset + 100, page["total"]
-    return named
 
 
 def piece_faults(work: Work, client: Client, piece: Piece, recordings: list[int]) -> list[str]:
@@ -83,7 +73,7 @@ def piece_faults(work: Work, client: Client, piece: Piece, recordings: list[int]
     expected = expectation(work, piece)
     outcome = work.outcome(client, piece)
     if outcome == expected:
-        return []
+        return work.log_faults(piece)
     differing = {key for key in outcome if outcome.get(key) != expected.get(key)}
     shown = {key: (outcome.get(key), expected.get(key)) for key in sorted(differing)}
     return [f"{piece.name} (recording {piece.recording}) differs from the calm one: {shown}"]
@@ -110,7 +100,7 @@ def file_faults(system: System) -> list[str]:
     for folder, column in (("uploads", "upload"), ("store", "store")):
         query = f"SELECT {column} FROM snapshots_recording WHERE {column} <> ''"
         rows = {name for (name,) in system.database.rows(query)}
-        held = {path.name for path in (system.folder / folder).iterdir()} - {aside.FOLDER}
+        held = system.held(folder)
         faults += [f"{folder}/{name} belongs to no recording" for name in sorted(held - rows)]
         faults += [f"{folder}/{name} is missing" for name in sorted(rows - held)]
     return faults

@@ -4,6 +4,7 @@ import http.client
 import json
 import time
 import uuid
+from collections.abc import Mapping
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.webapp.over_http import Answer, form
 TIMEOUT_SECONDS = 60
 PATIENCE_SECONDS = 300
 PASSING = {429, 503, 507}  # come again later
+JSON = "application/json"
 
 
 class Client:
@@ -27,12 +29,20 @@ class Client:
         self.faults: list[str] = []
 
     def call(
-        self, method: str, path: str, body: bytes | None = None, kind: str = ""
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        kind: str = "",
+        more: Mapping[str, str] | None = None,
     ) -> Answer | None:
-        """The answer; None where the connection broke or nobody answered in time."""
+        """The answer; None where the connection broke or nobody answered in time.
+
+        ``kind`` is the type of the body, ``more`` are further headers.
+        """
         port = self._dice.choice(self._system.ports)
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT_SECONDS)
-        headers = self._headers | ({"Content-Type": kind} if kind else {})
+        headers = self._headers | ({"Content-Type": kind} if kind else {}) | dict(more or {})
         try:
             connection.request(method, f"/api{path}", body, headers)
             answer = connection.getresponse()
@@ -66,7 +76,39 @@ class Client:
         raise TimeoutError(f"GET {path} had no answer for {PATIENCE_SECONDS} s")
 
     def post(self, path: str, body: Any = None) -> Answer | None:
-        return self.call("POST", path, json.dumps(body).encode(), "application/json")
+        return self.call("POST", path, json.dumps(body).encode(), JSON)
+
+    def insist(self, *request: Any) -> Answer:
+        """The first answer that says more than to come again; the same request is sent until then.
+
+        Raises: TimeoutError.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline:
+            answer = self.call(*request)
+            if answer is not None and answer.status not in PASSING and not is_under_way(answer):
+                return answer
+            time.sleep(0.5)
+        raise TimeoutError(f"{request[0]} {request[1]} had no answer for {PATIENCE_SECONDS} s")
+
+    def make(self, path: str, body: Any = None) -> Any:
+        """What a POST made, which is repeated with one key until it is answered.
+
+        Raises: AssertionError if it is refused, TimeoutError.
+        """
+        key = {"Idempotency-Key": uuid.uuid4().hex}
+        answer = self.insist("POST", path, json.dumps(body).encode(), JSON, key)
+        assert answer.status in (201, 202), f"POST {path} answered {answer.status}: {answer.body}"
+        return answer.body
+
+    def listed(self, path: str) -> list[Any]:
+        """All items of a list, page by page."""
+        items: list[Any] = []
+        while True:
+            page = self.get(f"{path}?limit=100&offset={len(items)}")
+            items += page["items"]
+            if len(items) >= page["total"] or not page["items"]:
+                return items
 
     def upload(self, content: bytes, name: str) -> Answer | None:
         boundary = uuid.uuid4().hex
@@ -82,3 +124,8 @@ class Client:
                 return found
             time.sleep(0.3)
         raise TimeoutError(f"job {job} did not end: {found}")
+
+
+def is_under_way(answer: Answer) -> bool:
+    """Tell whether the first request with the same key is still being answered."""
+    return answer.status == 409 and answer.body["type"] == "/problems/request-under-way"

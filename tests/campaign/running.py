@@ -2,14 +2,16 @@
 
 import shutil
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.campaign import checks
+from tests.campaign import checks, collecting, webhooks
+from tests.campaign.objects import Objects
 from tests.campaign.strikes import STRIKES, possible
-from tests.campaign.system import System
+from tests.campaign.system import System, a_port
 from tests.campaign.watch import Watch
 from tests.campaign.work import Work
 
@@ -58,6 +60,7 @@ class Campaign:
     workers: int = 2
     threads: int = 5
     database_url: str = ""
+    has_objects: bool = False
     is_short: bool = False
     kinds: dict[str, int] | None = None
     logs: Path | None = None
@@ -66,7 +69,12 @@ class Campaign:
     def run(self, strikes: Iterable[str] | int) -> Report:
         """Strike so often, or with these, and check. Raises: AssertionError if nothing starts."""
         system = System(
-            self.folder, webs=self.webs, workers=self.workers, database_url=self.database_url
+            self.folder,
+            webs=self.webs,
+            workers=self.workers,
+            database_url=self.database_url,
+            settings=collecting.SETTINGS | webhooks.SETTINGS,
+            objects=Objects(a_port()) if self.has_objects else None,
         )
         memory = checks.shared_memory()
         if not system.mount_disk():
@@ -95,14 +103,17 @@ class Campaign:
         system.begin()
         work, watch = Work(system, self.seed, self.kinds), Watch(system)
         self.tell(f"Everything runs in {self.folder}.")
-        work.begin_calm()
-        work.start(self.threads)
-        watch.start()
-        self._strike(system, watch, strikes, report)
-        work.stop()
-        report.faults += checks.wait_until_quiet(system)
-        watch.stop()
-        self._judge(system, work, watch, report)
+        try:
+            work.begin_calm()
+            work.start(self.threads)
+            watch.start()
+            self._strike(system, watch, strikes, report)
+            work.stop()
+            report.faults += checks.wait_until_quiet(system)
+            watch.stop()
+            self._judge(system, work, watch, report)
+        finally:
+            work.end()
 
     def _strike(
         self, system: System, watch: Watch, strikes: Iterable[str] | int, report: Report
@@ -134,6 +145,7 @@ class Campaign:
     def _judge(self, system: System, work: Work, watch: Watch, report: Report) -> None:
         client = work.client()
         report.faults += checks.contents(work, client)
+        report.faults += work.book_faults(client)
         report.faults += checks.files(system)
         report.faults += checks.scratch(system)
         report.faults += checks.orphans(system)
@@ -144,16 +156,19 @@ class Campaign:
             report.faults.append(
                 f"job {longest.job} waited {longest.served:.0f} s while a worker was ready"
             )
-        report.notes += self._notes(system, work, watch)
+        report.notes += self._notes(
+            system, work, watch, Counter(each.name for each in report.strikes)
+        )
 
-    def _notes(self, system: System, work: Work, watch: Watch) -> list[str]:
-        accepted = sum(piece.recording is not None for piece in work.pieces)
+    def _notes(self, system: System, work: Work, watch: Watch, struck: Counter[str]) -> list[str]:
+        accepted = work.accepted()
         unanswered = sum(client.unanswered for client in work.clients)
         put_off = sum(client.put_off for client in work.clients)
         starts = ", ".join(f"{name} {count}" for name, count in system.starts.items())
         longest = max((wait.seconds for wait in watch.ended), default=0.0)
         return [
-            f"{len(work.pieces)} pieces of work, {accepted} of them accepted",
+            "accepted: " + ", ".join(f"{kind} {count}" for kind, count in accepted.items()),
+            "strikes: " + ", ".join(f"{name} {count}" for name, count in struck.items()),
             f"{unanswered} requests without an answer, {put_off} put off with 429, 503 or 507",
             f"{len(watch.ended)} lost jobs; the longest wait {longest:.1f} s in all, "
             f"{watch.longest.served if watch.longest else 0:.1f} s while a worker was ready",

@@ -45,7 +45,7 @@ def kill_process(name: str) -> Strike:
 
     def strike(system: System, dice: Random, short: bool) -> str:
         chosen = {"worker": a_worker, "web": a_web}.get(name, lambda *_: name)(system, dice)
-        with system.held():
+        with system.at_rest():
             for process in (struck := system.process(chosen)):
                 send(process, signal.SIGKILL)
         return chosen if struck else f"{chosen} was not there"
@@ -104,7 +104,7 @@ def freeze(
 
 def kill_everything(system: System, dice: Random, short: bool) -> str:
     """End every process at once, as a power cut does."""
-    with system.held():
+    with system.at_rest():
         own = system.own_processes()
         for process in own:
             send(process, signal.SIGKILL)
@@ -160,6 +160,29 @@ def read_only(folder: Path) -> Iterator[None]:
         subprocess.run(["umount", "-l", folder], check=True)
 
 
+def cut_objects(system: System, dice: Random, short: bool) -> str:
+    """Break the connections with the object store, and refuse new ones for a while."""
+    seconds = dice.uniform(3, 20) / (4 if short else 1)
+    with system.objects.cut():
+        time.sleep(seconds)
+    return f"for {seconds:.0f} s"
+
+
+def freeze_objects(system: System, dice: Random, short: bool) -> str:
+    """Let the object store take requests and answer none for a while."""
+    seconds = dice.uniform(3, 20) / (4 if short else 1)
+    with system.objects.server.frozen():
+        time.sleep(seconds)
+    return f"for {seconds:.0f} s"
+
+
+def slow_objects(system: System, dice: Random, short: bool) -> str:
+    delay, seconds = dice.uniform(0.1, 0.5), dice.uniform(5, 20) / (4 if short else 1)
+    with system.objects.slow(delay):
+        time.sleep(seconds)
+    return f"by {delay:.1f} s a chunk for {seconds:.0f} s"
+
+
 def move_clock(system: System, dice: Random, short: bool) -> str:
     hours = dice.choice((-1, 1))
     system.database.move_times(hours)
@@ -190,8 +213,13 @@ STRIKES: dict[str, Strike] = {
     "fill disk": fill_disk,
     "store read-only": make_store_read_only,
     "move clock": move_clock,
+    "cut object store": cut_objects,
+    "freeze object store": freeze_objects,
+    "slow object store": slow_objects,
 }
 NEED_A_DISK = {"fill disk"}
+NEED_OBJECTS = {"cut object store", "freeze object store", "slow object store"}
+TIMES_WITH_OBJECTS = 4  # as often as others, where there is an object store
 
 
 def possible(system: System) -> list[str]:
@@ -200,4 +228,7 @@ def possible(system: System) -> list[str]:
     lacking = set() if system.is_mounted else NEED_A_DISK
     if root and (shutil.which("mount") is None or not system.is_mounted):
         lacking = lacking | {"store read-only"}  # where the disk could not be mounted
-    return [name for name in STRIKES if name not in lacking]
+    if system.objects is None:
+        return [name for name in STRIKES if name not in lacking | NEED_OBJECTS]
+    here = [name for name in STRIKES if name not in lacking | {"store read-only"}]
+    return here + [name for name in here if name in NEED_OBJECTS] * (TIMES_WITH_OBJECTS - 1)

@@ -22,12 +22,14 @@ from honcho.environ import parse_procfile
 from tasks.queue import periodic
 from tests import postgres
 from tests.campaign.database import Database, new_database
+from tests.campaign.objects import Objects
 from tests.stack import ROOT, Stack
 from webapp import embedded_redis, machine
 
 RESTART_SECONDS = 1.0
 POLL_SECONDS = 0.1
 LASTING_PORTS = range(20_000, 32_000)  # below those of outgoing connections
+ASIDE, INSTALLATION = "aside", "installation.json"  # lie beside uploads and stores
 DISK_BYTES = 3 * 2**30
 
 CHILD, JVM, DAEMON = "child", "JVM", "Python daemon"
@@ -37,10 +39,15 @@ LAUNCHED = {"web0": "uvicorn", "worker0": "celery"}  # with a word of their comm
 
 @dataclass
 class System(Stack):
-    """``ports``: one for each web process. ``starts``: how often each process was started."""
+    """``ports``: one for each web process. ``starts``: how often each process was started.
+
+    ``objects`` is where the store and the uploads are kept; without it they are in the folder.
+    """
 
     webs: int = 2
     workers: int = 2
+    objects: Objects | None = None
+    settings: dict[str, str] = field(default_factory=dict)
     is_mounted: bool = False
     ports: list[int] = field(default_factory=list)
     starts: dict[str, int] = field(default_factory=dict)
@@ -58,6 +65,8 @@ class System(Stack):
         self.port = self.ports[0]
         if postgres.IS_CHOSEN and not self.database_url:
             self.database_url = new_database()
+        if self.objects:
+            self.objects.start()
         self.extra = self._settings()
         self.start_redis()
         for name in self.names[1:]:
@@ -75,6 +84,8 @@ class System(Stack):
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             "HOST": "127.0.0.1",
             "PYTHONUNBUFFERED": "1",
+            **self.settings,
+            **(self.objects.settings if self.objects else {}),
         }
         return {name: value for name, value in own.items() if value}
 
@@ -135,9 +146,11 @@ class System(Stack):
         if self._keeper.is_alive():
             self._keeper.join()
         super().stop()
+        if self.objects:
+            self.objects.stop()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def at_rest(self) -> Iterator[None]:
         """Nothing is started again while this lasts."""
         with self._lock:
             yield
@@ -178,6 +191,20 @@ class System(Stack):
         for process in self.own_processes():
             with suppress(psutil.NoSuchProcess):
                 process.kill()
+
+    def held(self, folder: str) -> set[str]:
+        """What lies in the folder of uploads, or of stores, beside what is set aside."""
+        if self.objects is None:
+            return {path.name for path in (self.folder / folder).iterdir()} - {ASIDE}
+        keys = [key.split("/") for key in self.objects.keys(folder)]
+        put_aside = {key[1].removesuffix(".json") for key in keys if key[0] == ASIDE}
+        return {key[0] for key in keys} - put_aside - {ASIDE, INSTALLATION}
+
+    def upload(self, name: str) -> bytes:
+        """The bytes of an upload where it is kept."""
+        if self.objects is None:
+            return (self.folder / "uploads" / name).read_bytes()
+        return self.objects.read(f"uploads/{name}")
 
     def mount_disk(self) -> bool:
         """Give the folder a small disk of its own; False where this machine lets nobody mount."""

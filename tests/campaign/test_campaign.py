@@ -27,7 +27,10 @@ SHORT = (
     "fill disk",
     "kill everything",
 )
-KINDS = {"small": 4, "medium": 3, "damaged": 2, "simulation": 2, "restore": 2, "deletion": 2}
+KINDS = {
+    "small": 3, "medium": 2, "damaged": 1, "simulation": 1, "restore": 2, "deletion": 2,
+    "pieces": 2, "open": 2, "note": 2, "row": 1,
+}  # fmt: skip
 
 
 @pytest.mark.long

@@ -6,13 +6,21 @@ each later piece of the same kind must come to.
 
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from snapshots.domain.judging.findings import REGISTRY
+from tests.campaign import opened, resumed
 from tests.campaign.client import Client
+from tests.campaign.collecting import Flink
 from tests.campaign.logs import BROKEN, Sample, samples
+from tests.campaign.notes import KINDS as NOTES
+from tests.campaign.notes import Notes
 from tests.campaign.system import System
+from tests.campaign.webhooks import Webhook
+from tests.webapp.over_http import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +35,10 @@ KEPT_OF_A_RECORDING = ("status", "counts", "extent", "time_unit", "format", "def
 WEIGHTS = {
     "small": 6, "medium": 4, "large": 2, "damaged": 2, BROKEN: 1,
     "simulation": 3, "restore": 3, "deletion": 3, "reading": 4,
+    "pieces": 3, "open": 3, "note": 3, "row": 2,
 }  # fmt: skip
+SAMPLE_OF = {"pieces": "medium", "open": "damaged", "deletion": "medium"}  # others: their own
+WRONG = {verdict.name for verdict in REGISTRY if verdict.colour == "inconsistent"}
 
 
 @dataclass
@@ -59,7 +70,8 @@ class Work:
         self.clients: list[Client] = []
         self.faults: list[str] = []
         self.topology = 0
-        self.kept = 0  # a recording that stays: what "reading" reads
+        self.kept = 0  # a recording that stays: what "reading" reads, and "note" writes about
+        self.notes, self.webhook, self.flink = Notes(), Webhook(), Flink()
 
     def client(self, number: int = 0) -> Client:
         client = Client(self._system, self._token, Random(self._seed * 1000 + number))
@@ -69,11 +81,18 @@ class Work:
     def begin_calm(self) -> None:
         """Do each kind once, and compare the uploads with the reference."""
         client = self.client()
+        self.webhook.begin(client)
+        self.flink.begin(client)
         self.topology = client.post("/topologies", RING).body["id"]
-        for kind in self._weights:
+        kept = Piece("damaged", "kept")
+        self.pieces.append(kept)
+        self._upload(client, kept)
+        self.kept = kept.recording
+        self.notes.begin(client, self.kept)
+        for kind in {"damaged": 0} | self._weights:
             piece = self._do(client, kind)
             self.calm[kind] = self.outcome(client, piece)
-            if sample := self.samples.get(kind):
+            if (sample := self._sample(kind)) and not piece.is_deleted:
                 self.faults += differences(sample, self.calm[kind])
 
     def start(self, threads: int) -> None:
@@ -89,6 +108,14 @@ class Work:
         for thread in self._threads:
             thread.join()
 
+    def end(self) -> None:
+        """Stop what others of this machine ask or tell."""
+        self.webhook.stop()
+        self.flink.stop()
+
+    def _sample(self, kind: str) -> Sample | None:
+        return self.samples.get(SAMPLE_OF.get(kind, kind))
+
     def _go_on(self, client: Client, dice: Random) -> None:
         while not self._is_over.is_set():
             kind = dice.choices(list(self._weights), list(self._weights.values()))[0]
@@ -100,20 +127,38 @@ class Work:
 
     def _do(self, client: Client, kind: str) -> Piece:
         piece = Piece(kind, f"{kind} {next(self._names)}")
-        if kind != "reading":
+        if kind not in ("reading", *NOTES):
             self.pieces.append(piece)
         steps: dict[str, Callable[[Client, Piece], None]] = {
             "simulation": self._simulate,
             "restore": self._restore,
             "deletion": self._delete,
             "reading": self._read,
+            "pieces": self._resume,
+            "open": self._record,
+            **dict.fromkeys(NOTES, self._note),
         }
         steps.get(kind, self._upload)(client, piece)
         return piece
 
     def _upload(self, client: Client, piece: Piece) -> None:
-        sample = self.samples.get(piece.kind) or self.samples["small"]
+        sample = self._sample(piece.kind) or self.samples["small"]
         self._accepted(client, piece, client.upload(sample.content, piece.name))
+
+    def _resume(self, client: Client, piece: Piece) -> None:
+        content = self._sample(piece.kind).content
+        accepted = resumed.upload(client, content, piece.name)
+        self._accepted(client, piece, Answer(202, accepted, {}))
+
+    def _record(self, client: Client, piece: Piece) -> None:
+        """Let several senders fill an open recording, and close it."""
+        content, number = self._sample(piece.kind).content, len(self.clients)
+        senders = [self.client(number + each) for each in range(opened.SENDERS)]
+        closed = opened.record(senders, content, piece.name, Random(self._seed * number))
+        self._accepted(client, piece, Answer(202, closed, {}))
+
+    def _note(self, client: Client, piece: Piece) -> None:
+        self.notes.write(client, piece.kind, piece.name)
 
     def _simulate(self, client: Client, piece: Piece) -> None:
         path = f"/topologies/{self.topology}/simulate"
@@ -139,8 +184,7 @@ class Work:
             piece.result = client.ended(answer.body["job"])
 
     def _delete(self, client: Client, piece: Piece) -> None:
-        sample = self.samples["medium"]
-        answer = client.upload(sample.content, piece.name)
+        answer = client.upload(self._sample(piece.kind).content, piece.name)
         self._accepted(client, piece, answer, wait=False)
         while piece.recording is not None and not piece.is_deleted:
             answer = client.call("DELETE", f"/recordings/{piece.recording}")
@@ -149,8 +193,6 @@ class Work:
 
     def _read(self, client: Client, piece: Piece) -> None:
         """What is ready answers the same at any time."""
-        if not self.kept:
-            self.kept = next(item.recording for item in self.pieces if item.kind == "damaged")
         piece.recording = self.kept
         if "damaged" in self.calm and self.outcome(client, piece) != self.calm["damaged"]:
             self.faults.append(f"recording {self.kept} was read with other contents")
@@ -169,6 +211,39 @@ class Work:
         if piece.kind == "restore" and piece.result is not None:
             kept["restored"] = [piece.result[name] for name in ("state", "result", "error")]
         return kept
+
+    def log_faults(self, piece: Piece) -> list[str]:
+        """Compare the log of a recording that was open with what was sent."""
+        if piece.kind != "open":
+            return []
+        query = f"SELECT upload FROM snapshots_recording WHERE id = {piece.recording}"
+        [(name,)] = self._system.database.rows(query)
+        return opened.log_faults(
+            piece.name, self._sample("open").content, self._system.upload(name)
+        )
+
+    def book_faults(self, client: Client) -> list[str]:
+        """Compare notes, webhooks and the archive with what was accepted, happened and told."""
+        wrong = {kind for kind, calm in self.calm.items() if is_wrong(calm)}
+        return [
+            *self.flink.faults(client),
+            *self.notes.faults(client),
+            *self.webhook.faults(self._system.database, self.pieces, wrong),
+        ]
+
+    def accepted(self) -> Counter[str]:
+        """How much was accepted of each kind."""
+        counts = Counter(piece.kind for piece in self.pieces if piece.recording is not None)
+        counts |= Counter({kind: len(texts) for kind, texts in self.notes.accepted.items()})
+        counts["checkpoint"] = self.flink.recorded.count
+        counts["event of the webhook"] = len(self.webhook.came())
+        return counts
+
+
+def is_wrong(calm: dict[str, Any] | None) -> bool:
+    """Tell whether a calm outcome has a snapshot that is not consistent."""
+    snapshots = calm.get("snapshots", []) if calm else []
+    return any(snapshot["verdict"] in WRONG for snapshot in snapshots)
 
 
 def differences(sample: Sample, outcome: dict[str, Any]) -> list[str]:
