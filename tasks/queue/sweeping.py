@@ -21,6 +21,7 @@ from tasks.spark import scratch
 from webapp.edge import idempotency
 from webapp.notices import sending
 from webapp.operating import presence
+from webapp.teams import invitations
 
 logger = logging.getLogger(__name__)
 
@@ -127,6 +128,7 @@ PARTS = (
     _hourly(retention.sweep),
     _hourly(idempotency.forget_old),
     _hourly(sending.forget_old),
+    _hourly(invitations.forget_old),
     _hourly(trail.sweep),
     _hourly(due.sweep),
     presence.note_sweep,

@@ -2,6 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from snapshots import access
 from snapshots.models import Recording, Topology
@@ -11,7 +12,7 @@ from tests.web.given import a_person
 from webapp.accounts import people, proving
 from webapp.accounts.models import AuditEntry
 from webapp.accounts.services import NotAnAddress, get_or_create_user
-from webapp.teams import services
+from webapp.teams import invitations, services
 from webapp.teams.models import Invitation, Membership
 from webapp.teams.roles import Role
 
@@ -151,6 +152,22 @@ def test_an_invitation_ends_by_time_by_withdrawal_and_by_the_next(ada, team):
         services.accept(second.rpartition("/")[2], None)
     services.withdraw(Invitation.objects.get(), ada)
     assert not Invitation.objects.exists()
+
+
+def test_invitations_that_ended_long_ago_are_forgotten_whether_used_or_not(ada, team):
+    long_ago = timezone.now() - invitations.KEPT
+    for name, expires_at, accepted_at in (
+        ("expired", long_ago, None),
+        ("used", long_ago, long_ago),
+        ("expired-now", timezone.now(), None),
+        ("used-now", timezone.now(), timezone.now()),
+    ):
+        row, _ = services.invite(team, ada, f"{name}@example.org", "editor")
+        row.expires_at, row.accepted_at = expires_at, accepted_at
+        row.save()
+    assert invitations.forget_old() == 2
+    left = Invitation.objects.order_by("pk").values_list("address", flat=True)
+    assert list(left) == ["expired-now@example.org", "used-now@example.org"]
 
 
 def close(person, team, owner):

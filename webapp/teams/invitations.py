@@ -1,5 +1,7 @@
 """Limit invitations, and end those of people who may no longer invite."""
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
@@ -10,6 +12,9 @@ from snapshots.quantities import thousands
 from webapp.accounts.models import UnprovenAccount
 from webapp.teams.models import Invitation, Membership
 from webapp.teams.roles import Role
+
+KEPT = timedelta(days=30)
+"""How long after its end a link still says why it does not work, used or not."""
 
 
 def require_room(person: User) -> None:
@@ -71,3 +76,8 @@ def end_those_of(person: User, among: QuerySet[Invitation]) -> int:
     """Delete the open invitations that a person made or got; return their number."""
     theirs = Q(made_by=person) | Q(address=person.username)
     return among.filter(theirs, accepted_at=None).delete()[0]
+
+
+def forget_old() -> int:
+    """Delete the invitations that ended long ago; return their number."""
+    return Invitation.objects.filter(expires_at__lt=timezone.now() - KEPT).delete()[0]
