@@ -54,10 +54,12 @@ def _opened(name: str) -> Journal:
 
 
 def _kept(name: str) -> Journal | None:
-    """Return a journal that is open, and drop those whose files are gone, and the oldest."""
+    """Return a journal that is open; drop what is kept of files that are gone, and the oldest."""
     with _lock:
         for each in [each for each, journal in _open.items() if journal.is_gone]:
             del _open[each]
+        for each in [each for each in _looked_at if not uploads.path_of(each).exists()]:
+            del _looked_at[each]
         if name in _open:
             _open.move_to_end(name)
         while len(_open) > _KEPT_OPEN:

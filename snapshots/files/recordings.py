@@ -25,7 +25,7 @@ from snapshots.store import publish as publishing
 from snapshots.store.errors import StoreUnreachable
 from snapshots.store.locations import TEMPORARY, Store
 from snapshots.store.objects.paths import is_complete, is_here, remove_tree, tree_bytes
-from snapshots.store.reader import StoredRecording, open_cached
+from snapshots.store.reader import StoredRecording, close_removed, open_cached
 
 logger = logging.getLogger(__name__)
 
@@ -174,13 +174,15 @@ def measure() -> None:
 def remove(name: str) -> None:
     """Remove a recording's folder; what an object store does not remove now is left to a sweep.
 
-    Those who have it open keep what they mapped. From an object store they may have to read more,
-    and then it is gone.
+    Other processes that have it open keep what they mapped, and so its space on the disk, until
+    they open a recording again. From an object store they may have to read more, and then it is
+    gone.
     """
     if not name:
         return
     try:
         remove_tree(store().folder(name))
+        close_removed()
     except StoreUnreachable as error:
         logger.warning("The folder %s is left to a sweep: %s", name, error)
 

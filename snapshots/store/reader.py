@@ -28,7 +28,7 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Manifest
 from snapshots.store.mapped import Ints
-from snapshots.store.objects.paths import know_catalogue
+from snapshots.store.objects.paths import is_here, know_catalogue
 from snapshots.store.pages import release_pages
 from snapshots.store.searching.search import Search
 from snapshots.store.searching.words import Word
@@ -218,6 +218,7 @@ def open_cached(folder: Path) -> StoredRecording:
     Raises: StoreMissing, StoreDamaged.
     """
     release_pages()
+    close_removed()
     know_catalogue(folder)
     version = _version(folder)
     with _lock:
@@ -232,6 +233,16 @@ def open_cached(folder: Path) -> StoredRecording:
         while len(_open) > _KEPT_OPEN:
             _open.popitem(last=False)
     return recording[1]
+
+
+def close_removed() -> None:
+    """Close what is kept open of recordings that were removed, which frees their disk space.
+
+    Only a folder of this machine is looked at.
+    """
+    with _lock:
+        for folder in [folder for folder in _open if is_here(folder) and not folder.exists()]:
+            del _open[folder]
 
 
 def _opened(folder: Path) -> tuple[tuple[int, int], StoredRecording]:

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from snapshots.files import journals
+from snapshots.files import journals, uploads
 from tests.growing.test_journal import new_journal
 
 
@@ -61,3 +61,14 @@ def test_a_journal_that_is_read_holds_up_no_other(named, monkeypatch):
     first.join()
     other.join()
     assert (seen, len(found)) == (1, 2)
+
+
+def test_what_was_made_of_a_journal_goes_with_its_file(named):
+    gone, kept = named("gone"), named("kept")
+    gone.name = kept.name = "banks"
+    journals.so_far(gone)
+    journals.so_far(kept)
+    assert set(journals._looked_at) == {"gone", "kept"}
+    uploads.path_of("gone").unlink()  # another process has written its log
+    journals.journal_of(kept)
+    assert set(journals._looked_at) == {"kept"}

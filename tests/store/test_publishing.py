@@ -1,5 +1,6 @@
 """A crash leaves the whole recording or nothing, and a reader never sees half."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -10,6 +11,7 @@ from snapshots.store import reader
 from snapshots.store.errors import StoreMissing
 from snapshots.store.layout import MANIFEST, SIGNS
 from snapshots.store.locations import Store
+from snapshots.store.objects.paths import remove_tree
 from snapshots.store.publish import publish
 from snapshots.store.reader import open_cached
 from snapshots.store.writer import write_recording
@@ -124,6 +126,24 @@ def test_only_the_last_few_recordings_stay_open(store):
         open_cached(store.folder(str(number)))
     assert open_cached(store.folder("0")) is not first
     assert len(reader._open) <= 8
+
+
+def test_a_recording_that_was_removed_keeps_no_space_on_the_disk(store):
+    for name in ("kept", "removed"):
+        put(store, name, "x")
+        open_cached(store.folder(name))
+    assert removed_and_open(store) == []
+    remove_tree(store.folder("removed"))
+    assert removed_and_open(store), "its files are mapped"
+    open_cached(store.folder("kept"))
+    gc.collect()
+    assert removed_and_open(store) == []
+
+
+def removed_and_open(store) -> list[str]:
+    """Return the files in the store that have no name any more, and that this process has open."""
+    maps = Path("/proc/self/maps").read_text().splitlines()
+    return [line for line in maps if str(store.root) in line and line.endswith("(deleted)")]
 
 
 def test_a_manifest_is_written_last_of_all(store):
