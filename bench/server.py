@@ -184,9 +184,7 @@ def report_workbench(seen: browser.Measured) -> None:
     report("first picture in Chromium", seen.first_picture, "s", "hold 1 s")
     report("longest task until it is ready", seen.longest_task, "ms", "hold 200 ms")
     report("the same, of processor time", seen.longest_processor, "ms", "hold 200 ms")
-    report(
-        "when a chart is pointed at, of processor time", seen.longest_pointed, "ms", "hold 200 ms"
-    )
+    report("while Plotly draws, of processor time", seen.longest_drawing, "ms", "hold 200 ms")
     report("layout shift, thousandths", 1000 * seen.layout_shift, "", "hold 50")
     frames = (
         f"hold 50, with {seen.in_flight} messages in flight; an empty page "

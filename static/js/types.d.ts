@@ -1238,6 +1238,40 @@ interface Flights {
   markers: number[];
 }
 
+/** What a moving figure shows: traces in pixels, always as many. Other places of `view` are not glided to. */
+interface MovingMarks {
+  data: Trace[];
+  size: Size;
+  view: string;
+}
+
+/** Where a message or marker is on its line, in pixels. */
+interface FlightPlace extends Point {
+  id: string;
+  x0: number;
+  y0: number;
+}
+
+/** The number of messages in a channel of the topology, and its frame. */
+interface Badge extends LabelBox {
+  text: string;
+}
+
+/** What moves in the topology. `places`, `names` and `phases` are those of the drawn processes. */
+interface TopologyScene {
+  state: PlayerState;
+  topology: OpenTopology;
+  colours: WorkbenchColours;
+  radius: number;
+  places: Point[];
+  labels: Label[];
+  names: string[];
+  phases: (string | null)[];
+  badges: Badge[];
+  channels: OpenChannel[];
+  pointOn: (channel: OpenChannel, along: number) => Point;
+}
+
 /** What a frame of the moving canvas needs. */
 interface MovingScene extends Scene {
   state: any;

@@ -30,3 +30,10 @@ def open_sample(page, name: str) -> None:
     """Open a sample from a page that lists it."""
     page.get_by_role("link", name=name).click()
     page.locator("#workbench.is-ready").wait_for()
+
+
+def hold_plotly(page) -> list:
+    """Hold back the requests for Plotly, and return them."""
+    held = []
+    page.route("**/plotly.min.js", lambda route: held.append(route))  # noqa: PLW0108, Playwright marks it
+    return held

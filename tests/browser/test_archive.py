@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.archive.flink_server import RecordedFlink, Server
+from tests.browser.conftest import hold_plotly
 from tests.browser.pictures import DIFFERENCE, colours_lacking, picture
 from tests.conftest import watch_for_errors
 
@@ -35,13 +36,6 @@ def drawn(page, name: str = "trend") -> None:
     page.locator(f"[data-{name}]").hover()
     page.locator(f"[data-{name}] > canvas[hidden]").wait_for(state="attached")
     page.locator(f"[data-{name}] .main-svg").first.wait_for()
-
-
-def hold_plotly(page) -> list:
-    """Hold back the requests for Plotly, and return them."""
-    held = []
-    page.route("**/plotly.min.js", lambda route: held.append(route))  # noqa: PLW0108, Playwright marks it
-    return held
 
 
 def test_the_newest_of_a_filter_and_a_sort_of_checkpoints_wins(page, many):

@@ -34,7 +34,7 @@ def test_pages_and_the_workbench_are_weighed(stack, tmp_path, capsys):
     weights.measure(stack, tmp_path, 2000, seconds=1)
     printed = capsys.readouterr().out
     assert "/api/docs on the wire" in printed
-    assert "when a chart is pointed at" in printed
+    assert "while Plotly draws" in printed
     assert printed.count("worst frame while playing") == len(weights.PROCESSES)
 
 

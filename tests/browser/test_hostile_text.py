@@ -195,7 +195,6 @@ def look_around(page) -> None:
     """Let the page draw all that it draws for somebody who points at it."""
     if page.locator("#workbench").count():
         page.locator("#workbench.is-ready").wait_for()
-        page.locator("#wb-spacetime-moving").hover()
         page.locator("#wb-topology .main-svg").first.wait_for()
         page.keyboard.press("t")
         page.keyboard.press("/")

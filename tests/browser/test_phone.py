@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_workbench import point_at
+from tests.browser.test_workbench import until_plotly_has_drawn
 from tests.conftest import watch_for_errors
 from tests.webapp.serving import wait_until
 
@@ -100,7 +100,7 @@ def tap_until_selected(phone) -> None:
 
 def test_what_was_tapped_is_in_view(phone):
     open_banks(phone)
-    point_at(phone)
+    until_plotly_has_drawn(phone)
     bar = phone.locator(".wb-transport").bounding_box()
     lane = lane_of_b(phone).bounding_box()
     assert lane["y"] + lane["height"] < bar["y"], "the transport bar covers the lane of B"

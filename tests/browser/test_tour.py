@@ -56,13 +56,11 @@ def test_the_words_of_a_tour_are_explained_beside_it(learn):
 def test_the_topology_shows_the_phases_of_the_snapshot_that_is_chosen(learn):
     """The counts of phases are the same at both snapshots, and differ in between."""
     tour(learn, "A computation that ends")
-    learn.locator("#wb-topology-moving").hover()  # Plotly takes over from the sketch, a canvas.
-    sketch = learn.locator("#wb-topology + .wb-sketch")
     for name in ("s3", "s4"):
         learn.locator(".wb-chip", has_text=name).click()
         expect(learn.locator("#wb-topology-notice")).to_have_text(f"Snapshot {name}: 4 recording.")
-        expect(sketch).to_be_hidden(timeout=30_000)
-        expect(learn.locator("#wb-topology text", has_text="recording")).to_have_count(4)
+        words = learn.locator("#wb-topology-marks text", has_text="recording")
+        expect(words).to_have_count(4, timeout=60_000)
 
 
 def test_a_message_without_a_value_is_shown_by_its_id(learn):

@@ -7,11 +7,27 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import open_sample
+from tests.browser.conftest import hold_plotly, open_sample
 from tests.browser.looks import LOOKS
 from tests.browser.pictures import DIFFERENCE, colours_lacking, picture
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
+from tests.webapp.serving import wait_until
+
+LAYERS = 6  # of Plotly: what is still of each chart, what moves in the diagram and in the topology
+WATCH_MARKS = """() => {
+  window.seen = { spacetime: new Set(), topology: new Set() };
+  const watch = () => {
+    for (const [name, places] of Object.entries(window.seen)) {
+      const { data } = document.getElementById(`wb-${name}-marks`);
+      for (const { ids, x, y } of data) {
+        ids?.forEach((id, i) => places.add(`${id} ${x[i]} ${y[i]}`));
+      }
+    }
+    requestAnimationFrame(watch);
+  };
+  watch();
+}"""
 
 
 @pytest.fixture
@@ -30,11 +46,10 @@ def wait_until_drawn(page) -> None:
     expect(page.locator("#wb-states-body [data-role=recorded]").first).not_to_be_empty()
 
 
-def point_at(page, chart: str = "spacetime") -> None:
-    """Point at a chart, and wait until Plotly has drawn all of them."""
-    page.locator(f"#wb-{chart}-moving").hover()
-    page.locator("#wb-topology .main-svg").first.wait_for()
-    expect(page.locator(".wb-sketch:visible")).to_have_count(0, timeout=30_000)
+def until_plotly_has_drawn(page) -> None:
+    """Wait until Plotly has drawn all charts."""
+    expect(page.locator(".js-plotly-plot")).to_have_count(LAYERS, timeout=60_000)
+    expect(page.locator(".wb-sketch:visible")).to_have_count(0, timeout=60_000)
 
 
 def open_view(page, url: str) -> None:
@@ -287,41 +302,46 @@ def test_it_works_at_every_width_and_in_both_themes(
     context.close()
 
 
-def test_the_charts_are_sketches_until_somebody_points_at_one(banks):
-    asked = []
-    banks.on("request", lambda request: asked.append(request.url))
-    address_of_banks = banks.url
-    banks.goto("about:blank")
-    open_view(banks, address_of_banks)
+def test_the_charts_are_sketches_until_plotly_is_there(banks):
+    held = hold_plotly(banks)
+    open_view(banks, banks.url)
     expect(banks.locator(".wb-sketch:visible")).to_have_count(4)
     assert colours_lacking(sketch_of(banks, "spacetime"), "message", "marker", "recorded") == []
-    assert not [address for address in asked if "plotly.min.js" in address]
     expect(banks.locator(".js-plotly-plot")).to_have_count(0)
-    point_at(banks, "depth")
-    expect(banks.locator(".js-plotly-plot")).to_have_count(4)
+    wait_until(lambda: held)
+    held.pop().continue_()
+    until_plotly_has_drawn(banks)
 
 
-def test_a_button_of_a_chart_that_gets_the_focus_brings_plotly(banks):
-    banks.locator("[data-panel=topology]").get_by_label("Fold this panel").focus()
-    expect(banks.locator(".js-plotly-plot")).to_have_count(4, timeout=30_000)
+def test_what_moves_while_the_replay_plays_are_traces_of_plotly(banks):
+    """A message passes from lane to lane, and along its channel in the topology."""
+    until_plotly_has_drawn(banks)
+    banks.evaluate(WATCH_MARKS)
+    banks.keyboard.press("Home")
+    banks.keyboard.press(" ")
+    banks.wait_for_function(
+        "() => Object.values(window.seen).every((places) => places.size > 5)", timeout=60_000
+    )
 
 
 def test_the_sketches_of_the_workbench_look_as_plotly_draws_them(samples, learn):
     open_sample(learn, "Fifty processes")
     charts = ["overview", "spacetime", "depth", "topology"]
     boxes = [learn.locator(f"#wb-{chart}").locator("xpath=..") for chart in charts]
+    held = hold_plotly(learn)
+    open_view(learn, learn.url)
     for chart in charts:
         expect(sketch_of(learn, chart)).to_be_visible()
+    wait_until(lambda: held)
     sketched = [picture(box) for box in boxes]
-    point_at(learn)
-    learn.mouse.move(1, 1)
-    expect(learn.locator(".wb-sketch:visible")).to_have_count(0, timeout=30_000)
+    held.pop().continue_()
+    until_plotly_has_drawn(learn)
     for chart, box, before in zip(charts, boxes, sketched, strict=True):
         assert learn.evaluate(DIFFERENCE, [before, picture(box)]) < 3, chart
 
 
 def test_a_zoom_is_sketched_at_once_and_left_to_plotly_when_it_rests(banks):
-    point_at(banks)
+    until_plotly_has_drawn(banks)
     banks.keyboard.press("w")
     expect(sketch_of(banks, "spacetime")).to_be_visible()
     expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)

@@ -7,12 +7,19 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
-from tests.browser.test_workbench import banks, handle, make_an_orphan, point_at, wait_until_drawn
+from tests.browser.test_workbench import (
+    banks,
+    handle,
+    make_an_orphan,
+    until_plotly_has_drawn,
+    wait_until_drawn,
+)
 
 __all__ = ["banks"]
 
 OVERLAPS = """() => {
-  const texts = [...document.querySelectorAll("#wb-topology text")].filter((it) => it.textContent);
+  const all = [...document.querySelectorAll("#wb-topology-marks text")];
+  const texts = all.filter((it) => it.textContent);
   const boxes = texts.map((it) => [it.textContent, it.getBoundingClientRect()]);
   return boxes.flatMap(([name, a], i) => boxes.slice(i + 1)
     .filter(([, b]) => a.left < b.right - 1 && b.left < a.right - 1
@@ -43,7 +50,7 @@ def test_details_and_sums_are_above_the_transport_bar(banks):
 
 @pytest.mark.long
 def test_the_axes_of_diagram_and_depth_line_up(banks):
-    point_at(banks)
+    until_plotly_has_drawn(banks)
     places = [
         banks.locator(f"#{chart} .xtick text").evaluate_all(
             "ticks => ticks.map((it) => [it.textContent, Math.round(it.getBoundingClientRect().x)])"
@@ -88,7 +95,7 @@ def test_a_cut_at_a_snapshot_is_named_and_its_processes_record_here(banks):
 )
 def test_names_and_phases_of_the_topology_overprint_nothing(learn, sample):
     open_sample(learn, sample)
-    point_at(learn)
+    until_plotly_has_drawn(learn)
     assert learn.evaluate(OVERLAPS) == []
 
 
@@ -101,7 +108,7 @@ def test_no_axis_is_without_a_place_for_its_title(samples, learn):
     learn.goto("about:blank")
     learn.goto(f"{address_of_sample}?axis=order&from=3995.2&to=4000.05")
     learn.locator("#workbench.is-ready").wait_for()
-    point_at(learn)
+    until_plotly_has_drawn(learn)
     assert learn.locator('[y="-Infinity"]').count() == 0
     assert learn.locator("#wb-spacetime .xtick text").count() > 0
 

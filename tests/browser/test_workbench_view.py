@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
 from tests.browser.pictures import DIFFERENCE
-from tests.browser.test_workbench import point_at, wait_for_address
+from tests.browser.test_workbench import until_plotly_has_drawn, wait_for_address
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
@@ -55,7 +55,7 @@ def arrange(page) -> None:
 
 def seen(page) -> bytes:
     """Return a screenshot of charts by Plotly and lists, without what is said for a moment."""
-    point_at(page)
+    until_plotly_has_drawn(page)
     page.mouse.move(1, 1)
     page.wait_for_timeout(SETTLED)
     page.locator(".wb-message").evaluate_all(

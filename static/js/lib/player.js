@@ -114,11 +114,20 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     lastTick = time;
     const end = bounds().to;
     const scale = scaleFor(state.from, state.to);
-    const rate = (scale.span / SECONDS_PER_VIEW) * state.speed;
-    const now = Math.min(scale.x(scale.u(state.now) + elapsed * rate), end);
+    const now = placeAfter(elapsed);
     set({ now });
     if (now >= end) set({ playing: false });
     else if (scale.u(now) > scale.u(state.from) + scale.span * FLIP_AT && state.to < end) turnPage(scale);
+  }
+
+  /**
+   * Returns where a playing cursor is after so many seconds.
+   * @param {number} seconds
+   */
+  function placeAfter(seconds) {
+    const scale = scaleFor(state.from, state.to);
+    const rate = (scale.span / SECONDS_PER_VIEW) * state.speed;
+    return Math.min(scale.x(scale.u(state.now) + seconds * rate), bounds().to);
   }
 
   /** @param {FoldScale} scale */
@@ -208,6 +217,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     margins,
     set,
     mark,
+    placeAfter,
     seek,
     zoom,
     zoomBy,

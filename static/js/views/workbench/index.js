@@ -1,5 +1,6 @@
 /** The workbench: one player, one data source, and the views that draw from them. */
 
+import { afterPaint } from "../../lib/canvas.js";
 import { duration, instant, thousands } from "../../lib/format.js";
 import { createPlayer } from "../../lib/player.js";
 import { openSocket } from "../../lib/socket.js";
@@ -129,6 +130,7 @@ async function mountWorkbench(root, data) {
   redrawOnChange(app, feed);
   await overview.load();
   root.classList.add("is-ready");
+  afterPaint().then(app.pictures.begin);
   mountNotes(app);
   app.together.resume();
   app.live?.begin(!leadsToPlace);

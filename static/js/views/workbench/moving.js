@@ -1,13 +1,8 @@
-/**
- * The moving half of the space-time diagram: cursor, messages in flight, highlights, the dragged cut.
- *
- * A canvas over the still figure, with the same axes. It takes a fraction of the time of a second Plotly figure
- * (docs/workbench.md).
- */
+/** What is under the hand in the space-time diagram, on a canvas: cursor, highlights, the dragged cut. */
 
 import { fitCanvas } from "../../lib/canvas.js";
 import { messagesInFlight } from "../../lib/cuts.js";
-import { lineOf, inFlight } from "./geometry.js";
+import { lineOf } from "./geometry.js";
 import { faded } from "./colours.js";
 
 const FEW_LINES = 40; // more lines than these are drawn as hairlines
@@ -32,7 +27,6 @@ export function paintMoving(context, scene) {
   drawFuture(context, scene);
   if (state.cones) drawCones(context, scene);
   if (scene.window?.exact && scene.window.axis === state.axis) {
-    drawFlights(context, scene);
     drawHighlight(context, scene, scene.hover, 0.5);
     drawHighlight(context, scene, state.selection, 1);
   }
@@ -80,35 +74,6 @@ function drawCones(context, { g, state, colours }) {
   }
 }
 
-/** @param {Context} context @param {MovingScene} scene */
-function drawFlights(context, { window, g, topology, colours, state, flights }) {
-  const { now } = state;
-  const cursor = g.x(now);
-  for (const { table, rows, colour } of [
-    { table: window.messages, rows: flights.messages, colour: colours.message },
-    { table: window.markers, rows: flights.markers, colour: colours.marker },
-  ]) {
-    const dots = [];
-    const lines = [];
-    for (const row of rows) {
-      if (!inFlight(table, row, now)) continue;
-      const line = lineOf(table, topology.channels, g, now, row);
-      if (!line) continue;
-      const [x0, y0, x1, y1] = line;
-      const along = x1 > x0 ? Math.max(0, Math.min(1, (cursor - x0) / (x1 - x0))) : 1;
-      const x = x0 + (x1 - x0) * along;
-      const y = y0 + (y1 - y0) * along;
-      if (x >= g.left) lines.push(...fromLeft(g.left, x0, y0, x, y));
-      dots.push(x, y);
-    }
-    strokeThick(context, lines, colour);
-    context.fillStyle = colour;
-    context.beginPath();
-    for (let i = 0; i < dots.length; i += 2) addDot(context, dots[i], dots[i + 1], table === window.markers);
-    context.fill();
-  }
-}
-
 /**
  * Draws lines that are 2.5 pixels wide, from a flat list of x0, y0, x1, y1. Many lines are drawn as three hairlines
  * each: software rendering takes 27 ms for a path of 300 crossing wide lines, and 3 ms for the hairlines.
@@ -126,29 +91,6 @@ function strokeThick(context, lines, colour) {
     }
     context.stroke();
   }
-}
-
-/**
- * Cuts a line off at `left`, for one that begins far outside is slow to draw.
- * @param {number} left @param {number} x0 @param {number} y0 @param {number} x1 @param {number} y1
- */
-function fromLeft(left, x0, y0, x1, y1) {
-  if (x0 >= left || x1 <= left) return [x0, y0, x1, y1];
-  return [left, y0 + ((y1 - y0) * (left - x0)) / (x1 - x0), x1, y1];
-}
-
-/** @param {Context} context @param {number} x @param {number} y @param {boolean} diamond */
-function addDot(context, x, y, diamond) {
-  if (!diamond) {
-    context.moveTo(x + 4, y);
-    context.arc(x, y, 4, 0, 2 * Math.PI);
-    return;
-  }
-  context.moveTo(x, y - 6);
-  context.lineTo(x + 6, y);
-  context.lineTo(x, y + 6);
-  context.lineTo(x - 6, y);
-  context.closePath();
 }
 
 /** @param {Context} context @param {MovingScene} scene @param {any} target @param {number} strength */

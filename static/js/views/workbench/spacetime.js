@@ -1,4 +1,4 @@
-/** The space-time diagram: a still Plotly figure, a moving canvas over it, pointers and cut handles. */
+/** The space-time diagram: a still and a moving figure, a canvas for what is under the hand, pointers, cut handles. */
 
 import { afterPaint, sizeOf } from "../../lib/canvas.js";
 import { handleX } from "../../lib/cuts.js";
@@ -6,10 +6,13 @@ import { hiddenMessages, hiddenSentence } from "../../lib/lanes.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { setText } from "../../lib/dom.js";
 import { hasAny } from "../../lib/player.js";
+import { layoutOf } from "../../lib/moving-figure.js";
+import { paintFigureOn } from "../../lib/sketch.js";
 import { eventRow } from "../../lib/window.js";
-import { geometry } from "./geometry.js";
+import { geometry, inFlight } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
+import { flightTraces, MOST_MARKS, rowsInFlight, stepThrough } from "./flights.js";
 import { drawMoving, paintMoving } from "./moving.js";
 import { wirePanel } from "./panel.js";
 import { wirePointer } from "./pointer.js";
@@ -49,6 +52,7 @@ export function createSpacetime(app) {
   });
   const panel = wirePanel(app, "spacetime", { figure, rows, plot, over, whole: EVENTS });
   const picture = app.pictures.add(plot);
+  const marks = app.pictures.addMoving(app.root.querySelector("#wb-spacetime-marks"));
   app.root.style.setProperty("--lanes", String(Math.min(topology.processes.length, 200)));
   app.root.style.setProperty("--channels", String(Math.min(topology.channels.length, 200)));
   app.root.classList.toggle("is-wide", topology.processes.length > 12);
@@ -172,16 +176,35 @@ export function createSpacetime(app) {
     findFlights(current.window);
     const isGliding = glide(current.g, state);
     handles.place(current.g, cutX, state);
-    const selection = withRow(state.selection, current.window);
-    drawMoving(canvas, {
-      ...current,
-      state: { ...state, selection },
-      flights,
-      cutX,
-      shown: state.shown,
-      hover: withRow(hover, current.window),
-    });
+    const moving = movingScene(current, withRow(hover, current.window));
+    drawMoving(canvas, moving);
+    if (state.playing && !app.reducedMotion) marks.glide((later) => marksAfter(moving, later));
+    else marks.draw(marksAfter(moving, 0));
     if (isGliding) requestAnimationFrame(drawFrame);
+  }
+
+  /** @param {Scene} current @param {Target | null} pointed @returns {MovingScene} */
+  function movingScene(current, pointed) {
+    const { state } = player;
+    const selection = withRow(state.selection, current.window);
+    return { ...current, state: { ...state, selection }, flights, cutX, shown: state.shown, hover: pointed };
+  }
+
+  /**
+   * Returns what is in flight at the cursor, where it will be so many ms later if the replay plays.
+   * @param {MovingScene} moving @param {number} later @returns {MovingMarks}
+   */
+  function marksAfter(moving, later) {
+    const { window, g, state } = moving;
+    const isShown = window?.exact && !state.cut;
+    const flying = {
+      messages: isShown ? rowsInFlight(window.messages, flights.messages, state.now) : [],
+      markers: isShown ? rowsInFlight(window.markers, flights.markers, state.now) : [],
+    };
+    const at = later ? player.placeAfter(later / 1000) : state.now;
+    const { width, height, from, to } = g;
+    const view = [width, height, from, to, g.firstRow, g.lanes, app.colours.ink].join(" ");
+    return { data: flightTraces(moving, flying, at), size: { width, height }, view };
   }
 
   /**
@@ -189,22 +212,17 @@ export function createSpacetime(app) {
    * @param {Context} context
    */
   function over(context) {
-    const { state } = player;
-    const current = scene(state);
+    const current = scene();
     const { left, plotBottom, width, right } = current.g;
     findFlights(current.window);
     context.save();
     context.beginPath();
     context.rect(left, 0, width - right - left, plotBottom);
     context.clip();
-    paintMoving(context, {
-      ...current,
-      state: { ...state, selection: withRow(state.selection, current.window) },
-      flights,
-      cutX,
-      shown: state.shown,
-      hover: null,
-    });
+    const moving = movingScene(current, null);
+    const { data, size } = marksAfter(moving, 0);
+    paintFigureOn(context, size, { data, layout: layoutOf(size) });
+    paintMoving(context, moving);
     context.restore();
   }
 
@@ -220,10 +238,9 @@ export function createSpacetime(app) {
       (keys.has("detail") && !state.window.events.count) ||
       (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
     if (!isPictured || isStale || isZoomed) drawStill();
-    if (isZoomed || hasAny(keys, "window", "lanes", "idle", "overview", "size")) {
-      drawNotice(state);
-      hover = null;
-    }
+    const isNews = isZoomed || hasAny(keys, "window", "lanes", "idle", "overview", "size");
+    if (isNews) hover = null;
+    if (isNews || keys.has("shown")) drawNotice(state);
     drawFrame();
   }
 
@@ -244,9 +261,21 @@ export function createSpacetime(app) {
         ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`
         : "";
     const empty = window?.exact && window.eventsTotal === 0 ? "No event in this window." : "";
-    const words = lanes + bins + empty;
+    const words = lanes + bins + empty + flown(window);
     setText(notice, words);
     if (notice.title !== words) notice.title = words; // what does not fit is cut off
+  }
+
+  /**
+   * Says how many of the messages in flight at the cursor are not drawn.
+   * @param {OpenWindow | null} window
+   */
+  function flown(window) {
+    const { now, cut } = player.state;
+    if (!window?.exact || cut || window.messages.count <= MOST_MARKS) return "";
+    const flying = flights.messages.filter((row) => inFlight(window.messages, row, now)).length;
+    const nth = stepThrough(flying);
+    return nth === 1 ? "" : ` Of ${thousands(flying)} messages in flight one in ${nth} is drawn on its way.`;
   }
 
   /**
