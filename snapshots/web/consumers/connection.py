@@ -27,6 +27,7 @@ logger = logging.getLogger(__name__)
 UNAUTHORIZED = live.UNAUTHORIZED
 NOT_FOUND = live.NOT_FOUND
 TRY_AGAIN = 1013
+BROKEN_OFF = 1006
 MOST_REASON_BYTES = 120  # of a close frame
 CHECK_SECONDS = 30  # the most between two checks whether a person may still be here
 
@@ -39,9 +40,22 @@ class JsonConsumer(AsyncWebsocketConsumer):
     """
 
     _checking: asyncio.Task | None = None
+    _is_left = False
+
+    async def __call__(self, scope, receive, send) -> None:
+        """Serve the connection, and leave it also when it breaks off while something is sent."""
+        self.joined: set[str] = set()
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if not self._is_left:
+                await self.disconnect(BROKEN_OFF)
+
+    async def websocket_disconnect(self, message: Mapping[str, Any]) -> None:
+        self._is_left = True
+        await super().websocket_disconnect(message)
 
     async def connect(self) -> None:
-        self.joined: set[str] = set()
         await self.accept()  # a close code reaches the page only over an open connection
         if not self.scope["user"].is_authenticated:
             visitor = await database_sync_to_async(self.visitor)()

@@ -41,9 +41,11 @@ def a_session(user) -> SessionBase:
     return client.session
 
 
-async def connected(user, address: str, cookies: dict | None = None) -> WebsocketCommunicator:
+async def connected(
+    user, address: str, cookies: dict | None = None, app=router
+) -> WebsocketCommunicator:
     """Open a websocket as the person and with the cookies of a browser."""
-    socket = WebsocketCommunicator(router, address)
+    socket = WebsocketCommunicator(app, address)
     socket.scope["user"] = user
     socket.scope["cookies"] = cookies or {}
     if user.is_authenticated:
@@ -289,6 +291,32 @@ async def test_groups_that_redis_lost_are_joined_again(ada, banks, looking_often
     await database_sync_to_async(live.job_changed)(job)
     assert (await socket.receive_json_from(5))["type"] == "job"
     await socket.disconnect()
+
+
+@pytest.mark.parametrize("address", ["ws/jobs", "ws/recordings/{}"])
+async def test_a_connection_that_breaks_off_while_something_is_sent_is_left(ada, banks, address):
+    is_gone, before = asyncio.Event(), asyncio.all_tasks()
+
+    async def breaking_off(scope, receive, send) -> None:
+        """The server hears of the end by an error of what it sends, and of no disconnection."""
+
+        async def sent(message: dict) -> None:
+            if is_gone.is_set():
+                raise ConnectionError("the client is gone")
+            await send(message)
+
+        await router(scope, receive, sent)
+
+    socket = await connected(ada, address.format(banks.pk), app=breaking_off)
+    await asked(socket, {"type": "nonsense"})
+    assert get_channel_layer().groups
+    is_gone.set()
+    await socket.send_json_to({"type": "nonsense"})
+    with pytest.raises(ConnectionError):
+        await socket.receive_output(5)
+    assert not get_channel_layer().groups
+    await asyncio.sleep(0.1)
+    assert asyncio.all_tasks() <= before
 
 
 async def test_an_ended_session_closes_its_own_sockets_alone(ada, banks):
