@@ -16,6 +16,7 @@ from snapshots.domain.archive.model import STATUSES
 from snapshots.models import EngineCheckpoint, EngineJob
 
 MOST_ROWS = 2_000_000  # of all jobs together; the columns that were unused longest are dropped
+MOST_JOBS = 500  # also without rows, columns take some kilobytes
 _FIELDS = {
     "key": "pk",
     "start_delay": "start_delay_max",
@@ -47,9 +48,14 @@ def columns_of(job: EngineJob) -> Columns:
             kept = _Kept(job.version, read if kept is None else _with(kept.columns, read))
             _kept[job.pk] = kept
         _kept.move_to_end(job.pk)
-        while len(_kept) > 1 and sum(len(kept_.columns) for kept_ in _kept.values()) > MOST_ROWS:
+        while len(_kept) > 1 and _are_too_many():
             _kept.popitem(last=False)
         return kept.columns
+
+
+def _are_too_many() -> bool:
+    rows = sum(len(kept.columns) for kept in _kept.values())
+    return rows > MOST_ROWS or len(_kept) > MOST_JOBS
 
 
 def forget_all() -> None:

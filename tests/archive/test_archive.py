@@ -128,6 +128,14 @@ def test_numbers_that_no_column_holds_are_left_out_and_texts_are_marked(ada):
     assert filling.take(ada, told).version == job.version, "the same facts change nothing"
 
 
+def test_the_columns_of_the_last_jobs_are_kept_whether_they_have_rows_or_not(ada, monkeypatch):
+    monkeypatch.setattr(columns, "MOST_JOBS", 3)
+    jobs = [EngineJob.objects.create(owner=ada, engine="flink", key=str(n)) for n in range(5)]
+    for job in jobs:
+        columns.columns_of(job)
+    assert list(columns._kept) == [job.pk for job in jobs[2:]]
+
+
 def test_only_what_changed_is_read_again(ada, failures):
     job = filling.take(ada, failures)
     whole = columns.columns_of(EngineJob.objects.get(pk=job.pk))
