@@ -70,10 +70,12 @@ clean:
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis artifacts .spark-classes
 	@find . -name __pycache__ -not -path './var/*' -prune -exec rm -rf {} +
 
-.venv/run.stamp: requirements.txt
+LOCKED := requirements.txt deploy/requirements.lock
+
+.venv/run.stamp: $(LOCKED)
 	@webapp/venv.sh requirements.txt
 	@touch $@
 
-.venv/test.stamp: requirements.txt tests/requirements.txt
+.venv/test.stamp: $(LOCKED) tests/requirements.txt tests/requirements.lock
 	@webapp/venv.sh tests/requirements.txt
 	@touch .venv/run.stamp $@

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv with Python 3.11 or newer and installs the requirements file named by the argument.
+# Makes .venv with Python 3.11 or newer and installs the requirements file named by the argument,
+# nothing but what its lock has, with the hashes of the lock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -35,6 +36,13 @@ if [ ! -x .venv/bin/pip ]; then
     "$python" -m venv .venv || say_and_stop "The virtual environment .venv could not be made; the lines above say why."
 fi
 
-echo "Installing $1 (a few minutes the first time: Spark is large) …"
-.venv/bin/pip install --quiet --disable-pip-version-check -r "$1" ||
-    say_and_stop "The packages of $1 could not be installed; the lines above say why. Is the package registry reachable?"
+install() {
+    .venv/bin/pip install --quiet --disable-pip-version-check --require-hashes "$@" ||
+        say_and_stop "The packages of $file could not be installed; the lines above say why. Is the package registry reachable?"
+}
+
+file=$1
+echo "Installing $file (a few minutes the first time: Spark is large) …"
+# PySpark is no wheel: the setuptools that builds it has to come from the lock, too.
+install -r <(sed -n '/^setuptools==/,/ # via/p' deploy/requirements.lock)
+install --only-binary :all: --no-binary pyspark --no-build-isolation --use-pep517 -r "$file"
