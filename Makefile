@@ -5,7 +5,7 @@ PYTHON := .venv/bin/python
 export PYTHONDONTWRITEBYTECODE :=
 WITH_ROWS := tests/archive tests/files tests/jobs tests/services tests/web tests/webapp
 
-.PHONY: run check check-pages test test-fast test-long test-postgres classes coverage bench clean
+.PHONY: run check check-pages lock test test-fast test-long test-postgres classes coverage bench clean
 
 run: .venv/run.stamp
 	@$(PYTHON) -m webapp.launch
@@ -47,19 +47,27 @@ test-postgres: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine java chromium node postgres
 	@TEST_DATABASE=postgres $(PYTHON) -m pytest --numprocesses 2 --no-loadscope-reorder $(WITH_ROWS)
 
-# Style, the import contract and types, and the pages: in about a minute.
+# Style, the import contract and types, the pages, and the dependencies: in about a minute.
 check: .venv/test.stamp
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@.venv/bin/lint-imports --no-cache
 	@$(PYTHON) -m mypy
 	@$(MAKE) --no-print-directory check-pages
+	@$(PYTHON) -m tests.supply
 
 # The types and unused names of the JavaScript, and the templates.
 check-pages: .venv/test.stamp
 	@$(PYTHON) -m webapp.machine typescript
 	@tsc --project tests/js
 	@$(PYTHON) -m djlint templates --lint --quiet --rules tests/web/pages/djlint_rules.yaml
+
+# After a change of requirements: the locks, what is installed, the page and the bill of materials.
+lock:
+	@test -x .venv/bin/uv || webapp/venv.sh lock
+	@$(PYTHON) -m tests.supply.lock
+	@$(MAKE) --no-print-directory .venv/test.stamp
+	@$(PYTHON) -m tests.supply write
 
 bench: .venv/test.stamp classes
 	@$(PYTHON) -m webapp.machine java chromium

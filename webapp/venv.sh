@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes .venv with Python 3.11 or newer and installs the requirements file named by the argument,
-# nothing but what its lock has, with the hashes of the lock.
+# nothing but what its lock has, with the hashes of the lock. Instead of a file: lock, for what
+# make lock needs while the locks do not fit.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -41,8 +42,16 @@ install() {
         say_and_stop "The packages of $file could not be installed; the lines above say why. Is the package registry reachable?"
 }
 
+only() { # package lock
+    sed -n "/^$1==/,/ # via/p" "$2"
+}
+
 file=$1
+if [ "$file" = lock ]; then
+    install -r <(only uv tests/requirements.lock; only packaging deploy/requirements.lock)
+    exit
+fi
 echo "Installing $file (a few minutes the first time: Spark is large) …"
 # PySpark is no wheel: the setuptools that builds it has to come from the lock, too.
-install -r <(sed -n '/^setuptools==/,/ # via/p' deploy/requirements.lock)
+install -r <(only setuptools deploy/requirements.lock)
 install --only-binary :all: --no-binary pyspark --no-build-isolation --use-pep517 -r "$file"

@@ -17,7 +17,16 @@ from tempfile import TemporaryDirectory
 from tests.supply.requirements import FILES, ROOT, Entry, entries, includes
 
 UV = [
-    *(sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--universal", "--no-emit-index-url"),
+    *(
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "compile",
+        "--quiet",
+        "--universal",
+        "--no-emit-index-url",
+    ),
     *("--python-version", "3.11", "--generate-hashes", "--custom-compile-command", "make lock"),
 ]
 
@@ -69,12 +78,13 @@ def _fault_of_request(asked: Entry, locked: dict[str, Entry], lock: str) -> str:
     if not asked.version:
         return f"{asked.place}: {asked.requirement} is not one version: write ==."
     if not asked.why:
-        return f"{asked.place}: {asked.requirement} does not say why: write it after two blanks and #."
+        return f"{asked.place}: {asked.requirement} does not say why, after two blanks and #."
     if asked.name not in locked:
         return f"{asked.place}: {lock} lacks {asked.requirement}: run make lock."
-    if locked[asked.name].version != asked.version:
-        there = locked[asked.name]
-        return f"{asked.place}: {asked.requirement}, but {there.place} has {there.version}: run make lock."
+    there = locked[asked.name]
+    if there.version != asked.version:
+        has = f"{there.place} has {there.version}"
+        return f"{asked.place}: {asked.requirement}, but {has}: run make lock."
     return ""
 
 

@@ -36,8 +36,8 @@ class Entry:
     @property
     def version(self) -> str:
         """The version if the line allows one alone, else an empty text."""
-        pins = [each for each in self.requirement.specifier if each.operator == "=="]
-        return pins[0].version if len(self.requirement.specifier) == len(pins) == 1 else ""
+        pinned = re.fullmatch(r"==([^*]+)", str(self.requirement.specifier))
+        return pinned[1] if pinned else ""
 
     @property
     def place(self) -> str:
