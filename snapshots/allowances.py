@@ -4,11 +4,12 @@ A limit of 0 means no limit. Recordings that nobody owns, the samples, have no l
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.db.models import Q, Sum
+from django.db.models import Count, Q, Sum
 from django.db.transaction import get_connection
 
 from snapshots.files import journals
@@ -54,6 +55,19 @@ class Usage:
     collectors: int
     recordings: int
     stored_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """How full the allowance of a person or a team is; ``limit`` is never 0."""
+
+    owner: User
+    used: int
+    limit: int
+
+    @property
+    def share(self) -> float:
+        return self.used / self.limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +127,49 @@ def stored_bytes(user) -> int:
     sums = rows.aggregate(uploads=Sum("size", filter=~Q(upload="")), stores=Sum("stored_bytes"))
     growing = rows.exclude(journal="").values_list("journal", flat=True)
     return (sums["uploads"] or 0) + (sums["stores"] or 0) + journals.sizes_of(growing)
+
+
+def fullest(name: str, most: int) -> list[Filled]:
+    """Return the people and teams that use most of a limit, the fullest first.
+
+    Args:
+        name: ``stored_bytes``, ``open_jobs`` or ``collectors``.
+        most: how many to return. Who uses nothing, or has no limit, is none of them.
+    """
+    used = _USED[name]()
+    own = dict(Allowance.objects.exclude(**{name: None}).values_list("owner", name))
+    owners = User.objects.select_related("team").in_bulk(list(used))
+    filled = [
+        Filled(owners[pk], number, own.get(pk, getattr(of_the_server(), name)))
+        for pk, number in used.items()
+        if pk in owners and number
+    ]
+    limited = (each for each in filled if each.limit)
+    return sorted(limited, key=lambda each: (-each.share, each.owner.pk))[:most]
+
+
+def _stored_by_owner() -> dict[int, int]:
+    """Return what ``stored_bytes`` returns for everybody who owns a recording."""
+    rows = Recording.objects.filter(owner__isnull=False).order_by()
+    kept = Sum("size", filter=~Q(upload=""), default=0)
+    totals = rows.values("owner").annotate(bytes=kept + Sum("stored_bytes"))
+    stored = dict(totals.values_list("owner", "bytes"))
+    for owner, journal in rows.exclude(journal="").values_list("owner", "journal"):
+        stored[owner] += journals.sizes_of([journal])
+    return stored
+
+
+def _counted_by_owner(rows) -> dict[int, int]:
+    return dict(rows.order_by().values("owner").annotate(n=Count("pk")).values_list("owner", "n"))
+
+
+_USED: dict[str, Callable[[], dict[int, int]]] = {
+    "stored_bytes": _stored_by_owner,
+    "open_jobs": lambda: _counted_by_owner(
+        Job.objects.filter(owner__isnull=False, state__in=Job.OPEN)
+    ),
+    "collectors": lambda: _counted_by_owner(Collector.objects.all()),
+}
 
 
 def quotas(user) -> list[Quota]:

@@ -30,6 +30,7 @@ from webapp.edge.origins import SameOrigin  # noqa: E402
 from webapp.edge.own_files import sweep_while_this_process_runs  # noqa: E402
 from webapp.edge.proxies import TrustedProxies  # noqa: E402
 from webapp.edge.requests import NotePerson, Requests  # noqa: E402
+from webapp.operating.web_notes import note_while_this_process_runs  # noqa: E402
 
 try:
     starting.require_all_from_a_thread()
@@ -37,6 +38,7 @@ except starting.CannotStart as problem:
     sys.exit(str(problem))
 keep_open()
 sweep_while_this_process_runs()
+note_while_this_process_runs()
 
 application = ProtocolTypeRouter(
     {

@@ -39,6 +39,7 @@ def main() -> None:
         check_port(settings.HOST, settings.PORT)
         environment = prepare(settings)
         migrate()
+        warn()
     except (ImproperlyConfigured, machine.Missing, CannotStart) as problem:
         sys.exit(str(problem))
     become_supervisor(environment, lock)
@@ -108,6 +109,15 @@ def migrate() -> None:
     except starting.CannotStart as problem:
         raise CannotStart(str(problem)) from None
     connections.close_all()
+
+
+def warn() -> None:
+    """Say what the settings make dangerous, if others can reach this server."""
+    from webapp.operating import dangers
+
+    for danger in dangers.at_start():
+        sys.stderr.write(f"Warning: {danger.msg} {danger.hint} ({danger.id})\n")
+    sys.stderr.flush()
 
 
 def become_supervisor(environment: dict[str, str], lock: TextIO) -> None:

@@ -392,6 +392,7 @@ INSTALLED_APPS = [
     "webapp.sso",
     "webapp.notices",
     "webapp.links",
+    "webapp.operating",
     "simple_history",
     "snapshots",
     "snapshots.reviews",
@@ -477,6 +478,12 @@ LOG_FORMAT = env_choice(
 ACCESS_LOG = env_bool("ACCESS_LOG", False, "A log line for every request and websocket.")
 METRICS_TOKEN = env_str(
     "METRICS_TOKEN", "", "Bearer token with which /metrics can be read.", shown="unset"
+)
+SILENCED_SYSTEM_CHECKS = env_list(
+    "SILENCED_CHECKS",
+    "",
+    "Findings of `manage.py check` that are accepted, such as cutline.W016.",
+    shown="none",
 )
 
 LOGGING = logging.configuration(LOG_FORMAT)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from celery import current_app
 from django.db import DatabaseError, connections
 from kombu.exceptions import OperationalError
+from redis import RedisError
 
 from snapshots.files.identity import NotPaired
 from snapshots.jobs import running, sweeping, turns
@@ -20,7 +21,7 @@ from tasks.queue.jobs import enqueue
 from tasks.spark import scratch
 from webapp.edge import idempotency
 from webapp.notices import sending
-from webapp.operating import presence
+from webapp.operating import history, presence
 from webapp.teams import invitations
 
 logger = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def _attempt(part: Callable[[], object]) -> None:
         part()
     except NotPaired:
         raise
-    except (DatabaseError, OSError, OperationalError, StoreUnreachable) as error:
+    except (DatabaseError, OSError, OperationalError, RedisError, StoreUnreachable) as error:
         logger.warning("A part of the sweep failed and will be repeated: %s", error)
     except Exception:
         logger.exception("A part of the sweep failed")
@@ -131,6 +132,7 @@ PARTS = (
     _hourly(invitations.forget_old),
     _hourly(trail.sweep),
     _hourly(due.sweep),
+    history.measure,
     presence.note_sweep,
 )
 """The parts of a sweep, in order. The last one records for operators that the sweep is done."""

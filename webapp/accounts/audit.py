@@ -60,6 +60,7 @@ PUBLIC_LINK_MADE = "public-link-made"
 PUBLIC_LINK_WITHDRAWN = "public-link-withdrawn"
 PUBLIC_LINKS_FORBIDDEN = "public-links-forbidden"
 PUBLIC_LINKS_ALLOWED = "public-links-allowed"
+BACKED_UP = "backed-up"
 ACTIONS = (
     *[SIGNED_IN, SIGNED_OUT, SIGN_IN_REFUSED, LINK_MADE, SESSIONS_ENDED, TOKEN_MADE],
     *[TOKEN_REVOKED, UPLOADED, DOWNLOADED, DELETED, ACCOUNT_CLOSED, ACCOUNT_OPENED],
@@ -70,6 +71,7 @@ ACTIONS = (
     *[NOTED, NOTE_EDITED, NOTE_RESOLVED, NOTE_REOPENED, NOTE_DELETED, NOTES_IMPORTED],
     *[REVIEW_OPENED, REVIEW_CHANGED, REVIEW_DELETED],
     *[PUBLIC_LINK_MADE, PUBLIC_LINK_WITHDRAWN, PUBLIC_LINKS_FORBIDDEN, PUBLIC_LINKS_ALLOWED],
+    BACKED_UP,
 )
 REFUSALS_AN_HOUR = 100  # strangers cause these entries and must not fill the disk
 
@@ -141,6 +143,11 @@ def client_address(request: HttpRequest | None = None) -> str:
     """Return the address of the client that sent the request; empty in the shell."""
     request = request or _request.get()
     return (request.META.get("REMOTE_ADDR") or "") if request is not None else ""
+
+
+def last(action: str) -> AuditEntry | None:
+    """Return the newest entry of an action; None if there is none."""
+    return AuditEntry.objects.filter(action=action).order_by("-pk").first()
 
 
 def entries_of(user) -> QuerySet[AuditEntry]:

@@ -20,6 +20,7 @@ from snapshots.problems import NoRoom, Problem, TooLarge, TooMany, TooSlow, Unau
 from webapp.edge import senders
 from webapp.edge.answers import answer
 from webapp.edge.clock import Patience
+from webapp.operating import observed
 
 FREE_BYTES = 64 * 1024  # read from anyone: forms and questions
 FORM_BYTES = 1024**2  # allowed in a multipart body beside its files
@@ -74,6 +75,7 @@ class UnderWay:
             )
         body.person = person
         self.bodies.add(body)
+        observed.bodies.note(len(self.bodies))
 
     def _make_room(self, person: int) -> bool:
         """End a body that is waited for; return whether there was one that must give way.
@@ -97,6 +99,7 @@ class UnderWay:
 
     def end(self, body: "_Body") -> None:
         self.bodies.discard(body)
+        observed.bodies.note(len(self.bodies))
 
     def require_room(self, body: "_Body") -> None:
         """Check that the disk can hold this body beside those under way. Raises: NoRoom."""

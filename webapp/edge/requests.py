@@ -115,6 +115,7 @@ class _Websocket(_Request):
         if message["type"] == "websocket.accept" and not self.is_open:
             self.is_open = True
             observed.open_websockets.inc()
+            observed.websockets.note(observed.websockets.now + 1)
         elif message["type"] == "websocket.close":
             self.status = message.get("code") or 1000
         self.bytes += len(message.get("text") or message.get("bytes") or b"")
@@ -126,6 +127,7 @@ class _Websocket(_Request):
     def end(self, seconds: float) -> None:
         if self.is_open:
             observed.open_websockets.dec()
+            observed.websockets.note(observed.websockets.now - 1)
         self.log("WEBSOCKET", seconds)
 
 

@@ -1,5 +1,8 @@
 """Count requests, websockets and the time of cuts in this process, for /metrics."""
 
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
 from prometheus_client import CollectorRegistry, Gauge, Histogram
 
 registry = CollectorRegistry()
@@ -20,6 +23,24 @@ cut_seconds = Histogram(
 open_websockets = Gauge(
     "cutline_open_websockets", "Websockets that are open in this process.", registry=registry
 )
+
+
+@dataclass(slots=True)
+class Level:
+    """How many of something this process has now, and the most since it started."""
+
+    now: int = 0
+    most: int = 0
+    most_at: str = ""
+
+    def note(self, number: int) -> None:
+        """Take over a number; of equal ones the first counts as the most."""
+        self.now = number
+        if number > self.most or not self.most_at:
+            self.most, self.most_at = number, datetime.now(UTC).isoformat(timespec="seconds")
+
+
+bodies, files, websockets = Level(), Level(), Level()
 
 
 def status_class(status: int) -> str:

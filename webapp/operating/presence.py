@@ -1,7 +1,8 @@
-"""Note in Redis that workers are alive; health pages and metrics read it.
+"""Note in Redis that workers and web processes are alive; health pages and metrics read it.
 
 Each worker has the key ``cutline:worker:HOST:PID``, which expires when the worker no longer renews
 it. Spark's condition is in ``cutline:spark:HOST:PID``, one key for each of the worker's processes.
+A web process has ``cutline:web:HOST:PID``, with what it has taken of its limits.
 """
 
 import json
@@ -21,6 +22,7 @@ logger = logging.getLogger(__name__)
 
 WORKER = "cutline:worker:"
 SPARK = "cutline:spark:"
+WEB = "cutline:web:"
 SWEEPS = "cutline:sweeps"
 SECONDS_BETWEEN_NOTES = 5
 SECONDS_TO_LIVE = 20
@@ -61,6 +63,52 @@ class Worker:
     @property
     def name(self) -> str:
         return f"{self.host}:{self.pid}"
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How many a process has of something limited, and the most that it had since it started.
+
+    Args:
+        limit: how many it may have.
+        most_at: when it had the most, as ISO 8601 in UTC.
+    """
+
+    now: int
+    limit: int
+    most: int
+    most_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Web:
+    """A web process as it noted itself; times are ISO 8601 in UTC.
+
+    Args:
+        files: open files and connections, beside the limit that the system sets.
+        bodies: places for large bodies, beside MAX_BODIES_AT_ONCE.
+    """
+
+    host: str
+    pid: int
+    started_at: str
+    websockets: int
+    files: Taken
+    bodies: Taken
+
+
+def note_web(web: Web) -> None:
+    """Note that a web process is alive. Raises: RedisError."""
+    with client() as redis:
+        redis.set(f"{WEB}{web.host}:{web.pid}", json.dumps(asdict(web)), ex=SECONDS_TO_LIVE)
+
+
+def webs(redis: Redis) -> list[Web]:
+    """Return the living web processes, by name. Raises: RedisError."""
+    notes = [note for _, note in _notes(redis, WEB)]
+    return [
+        Web(**note | {name: Taken(**note[name]) for name in ("files", "bodies")}) for note in notes
+    ]
 
 
 def note_worker(pid: int, started_at: str, processes: Sequence[int]) -> None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Literal
 
+from django.core.checks import CheckMessage
 from django.db import DatabaseError
 from django.db.models import Count
 from django.utils import timezone
@@ -12,9 +13,11 @@ from typing_extensions import TypedDict
 from snapshots.models import Job
 from snapshots.payloads.declaring import described
 from snapshots.quantities import counted
-from webapp.operating import checks, disk, presence
+from webapp.operating import checks, dangers, disk, presence, supplies
+from webapp.operating.noted import NO_REDIS, Noted
 from webapp.operating.presence import SparkCondition, Worker
 from webapp.operating.redis_reading import client
+from webapp.operating.supplies import Supply
 from webapp.version import VERSION
 
 Status = Literal["ok", "failed"]
@@ -139,6 +142,23 @@ class DiskHealth(TypedDict):
 
 
 @described
+class Finding(TypedDict):
+    """A setting that is dangerous, as ``manage.py check`` also says.
+
+    Attributes:
+        id: its name, such as ``cutline.W001``; SILENCED_CHECKS takes it.
+        setting: the setting, or what else it is about.
+        problem: what it is, and why that is dangerous, as sentences.
+        change: the change to make, as sentences.
+    """
+
+    id: str
+    setting: str
+    problem: str
+    change: str
+
+
+@described
 class OperatorHealth(TypedDict):
     """The state of the whole server.
 
@@ -150,6 +170,10 @@ class OperatorHealth(TypedDict):
         workers: the living workers.
         queue: the open jobs in numbers; null where the database does not answer.
         disks: the disks of the folders in which Cutline keeps files.
+        runs_out_first: what runs out first and when, as sentences.
+        supplies: what can run out, the first to end first.
+        findings: settings that are dangerous.
+        accepted: the ids of further findings, which SILENCED_CHECKS accepts.
     """
 
     status: Status
@@ -159,6 +183,10 @@ class OperatorHealth(TypedDict):
     workers: list[WorkerHealth]
     queue: QueueHealth | None
     disks: list[DiskHealth]
+    runs_out_first: str
+    supplies: list[Supply]
+    findings: list[Finding]
+    accepted: list[str]
 
 
 def report() -> OperatorHealth:
@@ -167,9 +195,12 @@ def report() -> OperatorHealth:
         {"name": check.name, "status": check.status, "problem": check.problem}
         for check in checks.ready()
     ]
-    workers, messages = _workers()
-    parts.append(_workers_part(workers))
+    has_redis = not any(part["name"] == "redis" and part["problem"] for part in parts)
+    workers, messages = _workers() if has_redis else ([], None)
+    noted = Noted.read() if has_redis else Noted(missing=NO_REDIS)
+    parts.append(_workers_part(workers) if has_redis else _WORKERS_NOT_KNOWN)
     failed = any(part["status"] == "failed" for part in parts)
+    found, coming = dangers.every(noted), supplies.every(noted)
     return {
         "status": "failed" if failed else "ok",
         "version": VERSION,
@@ -178,6 +209,19 @@ def report() -> OperatorHealth:
         "workers": workers,
         "queue": _queue(messages),
         "disks": _disks(),
+        "runs_out_first": supplies.headline(coming),
+        "supplies": coming,
+        "findings": [_finding(each) for each in dangers.not_silenced(found)],
+        "accepted": sorted({each.id for each in found if each.id and each.is_silenced()}),
+    }
+
+
+def _finding(message: CheckMessage) -> Finding:
+    return {
+        "id": message.id or "",
+        "setting": str(message.obj),
+        "problem": message.msg,
+        "change": message.hint or "",
     }
 
 
@@ -235,6 +279,13 @@ def _jobs(worker: Worker) -> list[RunningJob]:
 def _job(job: Job) -> RunningJob:
     started_at = job.started_at.isoformat(timespec="seconds") if job.started_at else None
     return {"id": job.pk, "kind": job.kind, "phase": job.phase, "started_at": started_at}
+
+
+_WORKERS_NOT_KNOWN: PartHealth = {
+    "name": "workers",
+    "status": "failed",
+    "problem": "Which workers run is not known, because Redis does not answer.",
+}
 
 
 def _workers_part(workers: list[WorkerHealth]) -> PartHealth:

@@ -3,7 +3,10 @@
 What does not answer is left out; ``cutline_part_ok`` shows which part that is.
 """
 
+import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 
 from django.db import DatabaseError
 from django.db.models import Count, Sum
@@ -19,6 +22,7 @@ from redis import Redis, RedisError
 from snapshots.models import Job, Recording
 from webapp.operating import job_times, presence, report
 from webapp.operating.redis_reading import client
+from webapp.operating.supplies import Supply
 from webapp.version import VERSION
 
 
@@ -31,6 +35,8 @@ class StateCollector(Collector):
         yield _parts(health)
         yield _disk(health)
         yield _oldest(health)
+        yield from _supplies(health)
+        yield _findings(health)
         yield from _guarded(_of_database, DatabaseError)
         yield from _guarded(_of_redis, RedisError)
 
@@ -66,6 +72,39 @@ def _oldest(health: report.OperatorHealth) -> Metric:
     queue = health["queue"]
     rows: Rows = [([], queue["oldest_seconds"] or 0)] if queue else []
     return _gauge("oldest_open_job_seconds", "Age of the oldest open job; 0 without one.", rows)
+
+
+def _supplies(health: report.OperatorHealth) -> Iterator[Metric]:
+    """Yield what is used of what can run out, its limit, and the seconds until it ends.
+
+    People and teams have their numbers here, since whoever reads metrics need not know addresses.
+    """
+    labels = ["supply", "of"]
+    rows = [([each["name"], each["account"] or each["of"]], each) for each in health["supplies"]]
+    used = [(values, each["used"]) for values, each in rows if each["used"] is not None]
+    limits = [(values, each["limit"]) for values, each in rows if each["limit"] is not None]
+    ends = [(values, _seconds_left(each)) for values, each in rows if _is_forecast(each)]
+    yield _gauge("supply_used", "What is used of what can run out.", used, labels)
+    yield _gauge("supply_limit", "How much of it can be used.", limits, labels)
+    text = "Seconds until it runs out; +Inf if it does not at the present rate."
+    yield _gauge("supply_runs_out_seconds", text, ends, labels)
+
+
+def _is_forecast(supply: Supply) -> bool:
+    return supply["state"] == "out" or bool(supply["rates"])
+
+
+def _seconds_left(supply: Supply) -> float:
+    if supply["runs_out_at"] is None:
+        return math.inf
+    ends_at = datetime.fromisoformat(supply["runs_out_at"])
+    return max((ends_at - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _findings(health: report.OperatorHealth) -> Metric:
+    counts = Counter((each["id"], each["setting"]) for each in health["findings"])
+    text = "Dangerous settings, as manage.py check finds them."
+    return _gauge("findings", text, counts.items(), ["id", "setting"])
 
 
 def _of_database() -> Iterator[Metric]:

@@ -6,6 +6,7 @@ from django.db import DatabaseError
 from snapshots.files import backup
 from snapshots.management.files import FilesCommand, in_bytes
 from snapshots.quantities import counted
+from webapp.accounts import audit
 
 
 class Command(FilesCommand):
@@ -29,3 +30,15 @@ class Command(FilesCommand):
         )
         for name in report.missing:
             self.stderr.write(f"{name} is missing although a recording names it.")
+        self._note(folder, len(report.missing))
+
+    def _note(self, folder: Path, missing: int) -> None:
+        """Let the operator's page know when this was; a backup is whole without it."""
+        name = str(folder.resolve()).encode(errors="replace").decode()
+        try:
+            audit.note(audit.BACKED_UP, None, name, missing=missing)
+        except DatabaseError as error:
+            self.stderr.write(
+                f"The backup is complete, but the database could not note it: {error}. "
+                "“manage.py check” will not know of it."
+            )

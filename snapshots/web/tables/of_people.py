@@ -3,6 +3,7 @@
 from snapshots.web.tables.model import (
     Table,
     moment,
+    number,
     text,
     truth,
     value,
@@ -132,6 +133,24 @@ WORKERS = Table(
         value("jobs"),
         moment("started_at"),
         moment("swept_at"),
+    ),
+)
+SUPPLIES = Table(
+    "supplies",
+    "what can run out",
+    "health.supplies",
+    (
+        text("name"),
+        text("of", lambda row: row["of"] or None),
+        text("title"),
+        text("state"),
+        number("used"),
+        number("limit"),
+        text("unit", lambda row: row["unit"] or None),
+        moment("runs_out_at"),
+        text("answer"),
+        text("basis", lambda row: row["basis"] or None),
+        text("remedy"),
     ),
 )
 REVIEWS = Table(

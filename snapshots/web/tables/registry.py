@@ -84,7 +84,7 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     "reviews": (of_people.REVIEWS,),
     "follow-ups": (of_people.FOLLOW_UPS,),
     "team": (of_people.MEMBERS, of_people.INVITATIONS, of_people.ENTRIES),
-    "operator": (of_people.WORKERS,),
+    "operator": (of_people.SUPPLIES, of_people.WORKERS),
     "people": (of_people.PEOPLE, of_people.TEAM_ACCOUNTS),
     "team-of-operator": (of_people.ENTRIES,),
     "audit": (of_people.AUDIT,),
