@@ -134,9 +134,15 @@ def merged(outlines: Iterable[Outline]) -> Runs:
 
 
 def save(path: Path, numbers: np.ndarray) -> None:
-    """Write a ``.npy`` file, here or on an object store."""
+    """Write a ``.npy`` file, here or on an object store. Raises: OSError if the disk is full.
+
+    ``np.save`` would not raise it: it does not ask whether closing the file has written the rest.
+    """
+    rows = np.ascontiguousarray(numbers)
     with path.open("wb") as sink:
-        np.save(sink, numbers)
+        header = np.lib.format.header_data_from_array_1_0(rows)
+        np.lib.format.write_array_header_1_0(sink, header)
+        sink.write(rows.tobytes())
 
 
 def loaded(path: Path) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The index and the fences, put together from outlines, say what the rows of the parts say."""
 
+import resource
 import shutil
 
 import numpy as np
@@ -12,7 +13,7 @@ from snapshots.store.errors import StoreDamaged
 from snapshots.store.layout import EVENT_COLUMNS, EVENTS, FENCES, INDEX, OUTLINES, PARTED
 from snapshots.store.locations import Store
 from snapshots.store.manifest import Manifest
-from snapshots.store.outlines import FENCE, SEARCHED, outline_of
+from snapshots.store.outlines import FENCE, SEARCHED, outline_of, save
 from snapshots.store.parts import map_batch, write_blocks
 from snapshots.store.publish import publish
 from snapshots.store.writer import finish, write_recording
@@ -110,3 +111,14 @@ def test_a_part_whose_times_are_not_known_yet_has_an_outline(tmp_path):
     outline, timed = outline_of(EVENTS, untimed), outline_of(EVENTS, rows)
     assert outline.end.tolist() == timed.end.tolist()
     assert outline.fences[1].tolist() == timed.fences[1].tolist()
+
+
+def test_an_outline_that_the_disk_did_not_take_is_an_error(tmp_path):
+    """The header fits, and the numbers do not: ``np.save`` returns as if they were written."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200, before[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            save(tmp_path / "numbers.npy", np.arange(100))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
