@@ -1,5 +1,6 @@
 """What is said when an object store refuses, fails, or has lost a part of what it kept."""
 
+import io
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -166,6 +167,14 @@ def test_a_web_page_in_place_of_the_store_is_a_fault(page, call, status, headers
     page.status, page.headers = status, headers
     with pytest.raises(StoreUnreachable, match="no store of S3, but probably a web page"):
         READS[call]()
+
+
+def test_a_web_page_that_answers_a_write_is_a_fault(page):
+    """A PUT is answered by its status and a tag, which any page has."""
+    page.status, page.headers = 200, {"ETag": '"1"'}
+    for given in (b"bytes", io.BytesIO(b"bytes")):
+        with pytest.raises(StoreUnreachable, match="no store of S3, but probably a web page"):
+            client.write("bucket", "key", given)
 
 
 def test_a_web_page_in_place_of_the_rest_of_a_list_is_a_fault(page):

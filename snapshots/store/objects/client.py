@@ -5,6 +5,7 @@ Address and credentials come from the environment: ``AWS_ENDPOINT_URL``, ``AWS_R
 repeats them.
 """
 
+import hashlib
 import io
 import os
 import threading
@@ -220,7 +221,7 @@ def write(bucket: str, key: str, content: bytes | IO[bytes]) -> None:
     """
     try:
         with _explained(bucket, key):
-            obstore.put(
+            answer = obstore.put(
                 _client(bucket, is_writing=True),
                 key,
                 content,
@@ -230,6 +231,27 @@ def write(bucket: str, key: str, content: bytes | IO[bytes]) -> None:
     except FileNotFoundError:  # of a bucket, since a new object needs nothing else
         raise StoreUnreachable(f"s3://{bucket}/{key}", causes.NO_SUCH_BUCKET) from None
     traffic.note()
+    _require_kept(bucket, key, str(answer["e_tag"]), content)
+
+
+def _require_kept(bucket: str, key: str, tag: str, content: bytes | IO[bytes]) -> None:
+    """Check that S3 took an object, because any web page answers a PUT like S3.
+
+    S3 answers with the MD5 of the bytes, except for parts and some encryption: then it is asked for
+    the size. Raises: StoreUnreachable.
+    """
+    if isinstance(content, bytes):
+        if tag.strip('"') == hashlib.md5(content, usedforsecurity=False).hexdigest():
+            return
+        size = len(content)
+    else:
+        size = content.seek(0, io.SEEK_END)
+    try:
+        found, _ = size_and_time(bucket, key)
+    except FileNotFoundError:
+        found = None
+    if found != size:
+        raise StoreUnreachable(f"s3://{bucket}/{key}", causes.NO_STORE)
 
 
 def size_and_time(bucket: str, key: str) -> tuple[int, float]:
