@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 2.0
 STALE_AFTER = timedelta(seconds=20)
+CLOCKS_DIFFER = timedelta(minutes=15)
+"""A heartbeat further in the future was written before the clock was set back: the worker that
+wrote it would have written one since."""
 SECONDS_BETWEEN_REPORTS = 0.34  # of a job's progress: at most three a second
 
 
@@ -50,7 +53,10 @@ def _worker_name(pid: int) -> str:
 
 def is_stale(job: Job) -> bool:
     """Tell whether nobody runs this running job: its heartbeat stopped, or its process is gone."""
-    if job.heartbeat_at is None or timezone.now() - job.heartbeat_at > STALE_AFTER:
+    if job.heartbeat_at is None:
+        return True
+    since = timezone.now() - job.heartbeat_at
+    if since > STALE_AFTER or since < -CLOCKS_DIFFER:
         return True
     return _is_ours(job.worker) and _is_gone(job.worker)
 

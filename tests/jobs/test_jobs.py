@@ -83,6 +83,16 @@ def test_a_job_without_heartbeat_is_taken_over_and_its_old_worker_cannot_write(j
     assert Job.objects.get().phase == "reading"
 
 
+@pytest.mark.parametrize(
+    ("ahead", "is_lost"), [(timedelta(days=1), True), (timedelta(minutes=5), False)]
+)
+def test_a_job_is_taken_over_though_the_clock_was_set_back(job, ahead, is_lost):
+    """A worker of another machine died before. A clock that differs a little is no such case."""
+    leases.claim(job.pk)
+    Job.objects.update(heartbeat_at=timezone.now() + ahead, worker="elsewhere/1/1")
+    assert (leases.claim(job.pk) is not None) == is_lost
+
+
 def test_a_job_whose_process_is_gone_is_taken_over_at_once(job):
     child = os.fork()
     if child == 0:
