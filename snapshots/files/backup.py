@@ -25,6 +25,7 @@ from django.utils import timezone
 from snapshots.files import dump, identity, kept, recordings, starting, uploads
 from snapshots.models import Recording
 from snapshots.store.objects.paths import copy_here, is_here
+from snapshots.store.parts import sync_folder, sync_tree
 
 FORMAT = "cutline-backup"
 VERSION = 1
@@ -192,7 +193,10 @@ def _write_manifest(folder: Path, rows: dict[str, int], missing: list[str]) -> N
 
 
 def _write_sums(folder: Path) -> int:
-    """Hash all files of the backup and return their bytes; the sums appear whole or not at all."""
+    """Hash all files of the backup and return their bytes.
+
+    The sums appear whole or not at all, when everything is on the disk.
+    """
     draft = folder / f"{SUMS}.part"
     size = 0
     with draft.open("w") as sums:
@@ -200,9 +204,10 @@ def _write_sums(folder: Path) -> int:
             if path != draft:
                 sums.write(f"{sha256(path)}  {path.relative_to(folder).as_posix()}\n")
                 size += path.stat().st_size
-        sums.flush()
-        os.fsync(sums.fileno())
+    sync_tree(folder)
     draft.rename(folder / SUMS)
+    sync_folder(folder)
+    sync_folder(folder.parent)
     return size
 
 

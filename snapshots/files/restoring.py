@@ -15,6 +15,7 @@ from django.db import DatabaseError, transaction
 from snapshots.files import backup, dump, identity, kept, recordings, starting, uploads
 from snapshots.models import Recording
 from snapshots.store.objects.paths import ObjectPath, is_complete, is_here, put_tree, remove_tree
+from snapshots.store.parts import sync_folder, sync_tree
 from snapshots.store.publish import publish_objects
 
 
@@ -36,6 +37,7 @@ def restore(folder: Path) -> dict[str, int]:
         placed: list[Path] = []
         try:
             _place(folder, placed)
+            _sync(placed)
             counts = _load(folder / backup.ROWS, manifest)
             _place_journals(folder)
             return counts
@@ -134,6 +136,16 @@ def _place(folder: Path, placed: list[Path]) -> None:
         for path in sorted((folder / kind).iterdir()):
             placed.append(target / path.name)
             _copy(path, target / path.name)
+
+
+def _sync(placed: list[Path]) -> None:
+    """Force what was copied to the disk, before rows name it."""
+    here = [path for path in placed if is_here(path)]
+    for path in here:
+        sync_tree(path)
+    for parent in {path.parent for path in here}:
+        sync_folder(parent)
+        sync_folder(parent.parent)
 
 
 def _place_journals(folder: Path) -> None:

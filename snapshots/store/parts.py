@@ -106,12 +106,19 @@ def synced(path: Path) -> Iterator[BinaryIO]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Force the entries of a folder to the disk."""
+    """Force the entries of a folder to the disk, or the bytes of a file."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def sync_tree(folder: Path) -> None:
+    """Force all files and folders below a folder, and its own entries, to the disk."""
+    for path in folder.rglob("*"):
+        sync_folder(path)
+    sync_folder(folder)
 
 
 def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:

@@ -26,6 +26,7 @@ def publish(temporary: Path, final: Path) -> None:
     _sync_folders(temporary)
     temporary.rename(final)
     sync_folder(final.parent)
+    sync_folder(final.parent.parent)  # for the first recording, the store's folder is new
 
 
 def _drop_unlisted_parts(folder: Path) -> None:
