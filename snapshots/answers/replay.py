@@ -86,6 +86,7 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         },
         "messages": {name: [m.id for m in messages] for name, messages in contents.items()},
         "omitted": omitted,
+        **_ordinals(question, contents),
         "orphans": [as_json(orphan(stored, m)) for m in orphans],
         "orphans_total": int(stored_cut.orphan_counts.sum()),
         "strays": [asdict(stray) for stray in stored_cut.strays(MOST_STRAYS)],
@@ -99,6 +100,15 @@ def cut(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, Any]:
         if excerpt.has_outline:
             answer["outline"] = outline_of_cut(stored_cut)
     return answer
+
+
+def _ordinals(
+    question: Mapping[str, Any], contents: Mapping[ChannelId, Sequence[Message]]
+) -> dict[str, Any]:
+    """Return the numbers of the messages on their channels, if a question asks for them."""
+    if question.get("ordinals") is not True:
+        return {}
+    return {"ordinals": {name: [m.ordinal for m in own] for name, own in contents.items()}}
 
 
 def _part_of(stored_cut: StoredCut, *, is_whole: bool) -> Part:

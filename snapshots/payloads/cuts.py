@@ -115,6 +115,7 @@ class CutAnswer(TypedDict):
         channels: the values of the messages in each channel; null for a value that is not known.
             A channel of which nothing is known is absent.
         messages: the ids of the messages in each channel.
+        ordinals: the numbers of these messages on their channels, from 0; of frames alone.
         omitted: for each channel how many messages are not listed.
         orphans: the first 100 messages that were received inside the cut and sent outside it.
         orphans_total: how many messages were received inside the cut and sent outside it.
@@ -134,6 +135,7 @@ class CutAnswer(TypedDict):
     watermarks: dict[str, str]
     channels: dict[str, list[Any]]
     messages: dict[str, list[str]]
+    ordinals: NotRequired[dict[str, list[int]]]
     omitted: dict[str, int]
     orphans: list[dict[str, Any]]
     orphans_total: int

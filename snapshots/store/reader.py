@@ -3,7 +3,8 @@
 import json
 import threading
 from collections import OrderedDict
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from snapshots.store.objects.paths import is_here, know_catalogue
 from snapshots.store.pages import release_pages
 from snapshots.store.searching.search import Search
 from snapshots.store.searching.words import Word
+from snapshots.store.spreading import Spreading
 from snapshots.store.stored_snapshot import StoredSnapshot, read_snapshot
 from snapshots.store.summaries import read_summary
 from snapshots.store.tables import TIME, Tables
@@ -39,6 +41,7 @@ from snapshots.store.tables import TIME, Tables
 _KEPT_OPEN = 8
 _TIMES = ("began_at", "ended_at", "duration")  # of a snapshot
 _KEPT_SEARCHES = 4  # of each recording
+_KEPT_SPREADINGS = 8  # of each recording
 
 
 class StoredRecording:
@@ -123,6 +126,11 @@ class StoredRecording:
         Raises: KeyError if there is no such snapshot.
         """
         return events.snapshot_positions(self.tables, self.tables.snapshot_code(snapshot))
+
+    @cached_property
+    def spreading(self) -> Callable[[SnapshotId], Spreading]:
+        """Return the function that says how a snapshot spreads; the last few answers are kept."""
+        return lru_cache(maxsize=_KEPT_SPREADINGS)(partial(Spreading, self.tables))
 
     def scope(self, snapshot: SnapshotId) -> Topology:
         """Return the part of the topology that belongs to a snapshot. Raises: KeyError."""

@@ -366,6 +366,75 @@ interface Cut {
   inChannels?: number | null;
 }
 
+/** How far the chosen snapshot has come: processes that have recorded and channels, by their codes. */
+interface Spread {
+  snapshot: string;
+  /** "not begun", "spreading" or "complete". */
+  phase: string;
+  /** How many processes belong to it, and how many channels are noted in it. */
+  processes: number;
+  channels: number;
+  recorded: Set<number>;
+  opened: Set<number>;
+  locked: Set<number>;
+  noted: Map<number, { count: number; messages: MessageInFlight[] }>;
+}
+
+/** All that is there at a place of the axis. */
+interface Moment {
+  x: number;
+  /** How many frames since the key frame are in it, and how many events of the next one. */
+  frames: number;
+  taken: number;
+  cut: Cut;
+  /** The numbers on their channels of the messages that the cut lists. */
+  ordinals: Map<number, number[]>;
+  /** The numbers of the markers in each channel. */
+  markers: Map<number, number[]>;
+  spread: Spread | null;
+}
+
+/** One event of a frame, and what it changes. */
+interface FrameStep {
+  x: number;
+  process: number;
+  position: number;
+  changes: ((draft: Moment) => void)[];
+}
+
+interface OpenFrame {
+  from: number | null;
+  at: number;
+  ends: boolean;
+  sequence?: number;
+  /** What is there at its end, if it does not list its events. */
+  whole: Moment | null;
+  steps: FrameStep[];
+}
+
+/** A frame as the server sends it: docs/websocket.md. */
+interface FramePayload {
+  axis: Axis;
+  from: number | null;
+  at: number;
+  ends: boolean;
+  exact: boolean;
+  events_total: number;
+  session?: string;
+  sequence?: number;
+  cut?: CutPayload & { ordinals: Record<string, number[]> };
+  markers?: { channel: Packed; ordinal: Packed; snapshot: Packed; total: number };
+  spread?: any;
+  events?: any;
+  put?: any;
+  taken?: any;
+  markers_put?: any;
+  markers_taken?: any;
+  states?: any;
+  watermarks?: any;
+  strays?: Packed;
+}
+
 interface WindowRequest {
   axis: Axis;
   from: number;
@@ -743,6 +812,8 @@ interface PlayerState {
   window: OpenWindow | null;
   /** The cut that the panels show. */
   shown: Cut | null;
+  /** What the frames say of the cursor. */
+  moment: Moment | null;
   /** How many events the search has found in equal parts of each axis. */
   marks: Record<Axis, number[]> | null;
   notes: NoteEntry[];
@@ -1373,6 +1444,7 @@ interface App {
   steps: ReturnType<typeof import("./views/workbench/steps.js").createSteps>;
   snapshots: ReturnType<typeof import("./views/workbench/snapshots.js").createSnapshots>;
   pictures: ReturnType<typeof import("./views/workbench/pictures.js").createPictures>;
+  playing: ReturnType<typeof import("./views/workbench/playing.js").createPlaying>;
   spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
   lanes: ReturnType<typeof import("./views/workbench/lanes.js").createLanes>;
   listed: ReturnType<typeof import("./views/workbench/listed.js").createListed>;

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import {
-  channelsAt,
-  describeCut,
-  handleX,
-  isInside,
-  nearestConsistent,
-  numberIn,
-  positionsAt,
-  total,
-  watermarksAt,
-} from "../../static/js/lib/cuts.js";
+import { channelsAt, describeCut, isInside, nearestConsistent, watermarksAt } from "../../static/js/lib/cuts.js";
+import { numberIn, total } from "../../static/js/lib/shown.js";
+import { positionAt } from "../../static/js/lib/window.js";
+import { handleX } from "../../static/js/views/workbench/geometry.js";
 import { aRecording, twoBanks } from "./builders.js";
 
+const positionsAt = (window, x) => Array.from(window.rows, (_, p) => positionAt(window, p, x));
 const values = (cut, channel) => (cut.channels.get(channel) ?? []).map(({ value }) => value);
 
 test("the snapshot of the two banks is A 9000, B 3000, [] and [1000, 2000]", () => {

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { handleX } from "../../static/js/lib/cuts.js";
 import { depthBins } from "../../static/js/lib/depth.js";
 import { activityOf, eventsInside, foldedScale, joined, openParts, plainScale } from "../../static/js/lib/folds.js";
 import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
 import { createPlayer } from "../../static/js/lib/player.js";
 import { openWindow } from "../../static/js/lib/window.js";
-import { geometry, inFlight, lineOf } from "../../static/js/views/workbench/geometry.js";
+import { geometry, handleX, inFlight, lineOf } from "../../static/js/views/workbench/geometry.js";
 import { foldText, timeAxis } from "../../static/js/views/workbench/time-axis.js";
 import { aRecording, encode } from "./builders.js";
 

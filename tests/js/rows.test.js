@@ -3,13 +3,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { depthOf, filledChannels, hasMessages, hasState, inFlightCount, withRows } from "../../static/js/lib/cuts.js";
+import {
+  depthOf, filledChannels, hasMessages, hasState, inFlightCount, numberIn, withRows,
+} from "../../static/js/lib/shown.js";
 import { pageOf, partFields, ROWS_A_PAGE } from "../../static/js/lib/rows.js";
 import { openCut } from "../../static/js/lib/source.js";
 import { openTopology } from "../../static/js/lib/topology.js";
 import { openDetail, withRowsOf } from "../../static/js/views/workbench/snapshot-rows.js";
 import { valueText } from "../../static/js/lib/format.js";
-import { numberIn } from "../../static/js/lib/cuts.js";
 
 const topology = openTopology({
   processes: ["A", "B", "C"].map((id) => ({ id, state: 0 })),

@@ -60,10 +60,14 @@ MESSAGES = {
     "pause": ("cursor", EDIT, {"at": 2}),
     "seek": ("cursor", EDIT, {"at": 3}),
     "speed": ("cursor", EDIT, {"speed": 2}),
+    "step": (SILENT, ALL, {"at": 1}),
+    "read": (SILENT, ALL, {"sequence": 1}),
     "view": ("view", EDIT, SHOWN),
     "offer": (SILENT, EDIT, {"person": 0}),
     "decline": (SILENT, ALL, {}),
 }
+# What plays in a session of the client: these are answered with a frame, the others lead to more.
+SHOWING, STEERING = ("play", "seek", "step"), ("pause", "speed", "read")
 # The events that each kind of socket relays, to the team's people alone.
 RELAYED = {
     consumers.RecordingConsumer: {
@@ -158,7 +162,7 @@ async def test_every_message_is_taken_from_the_team_and_from_nobody_else(people,
                 assert await outcome_of(kind, socket, follower) == expected, (person, kind)
             await answer_to(socket, {"type": "follow", "role": "none"}, {"type": "nonsense"})
         elif person == VISITOR:
-            assert await answered_kinds(socket) == set(consumers.ASKED)
+            assert await answered_kinds(socket) == {*consumers.ASKED, *SHOWING}
             assert await news_of(follower) is None
         else:
             await closed_with(socket)
@@ -209,9 +213,13 @@ async def answered_kinds(socket: WebsocketCommunicator) -> set[str]:
     """Send each message, and return the types that are answered; the others are refused."""
     kinds = set()
     for kind, (*_, fields) in MESSAGES.items():
-        answer = await answer_to(socket, {"type": kind, **fields})
-        assert answer["type"] in (kind, "refused")
-        kinds |= {kind} & {answer["type"]}
+        if kind in STEERING:
+            continue
+        answer = await answer_to(socket, {"type": kind, "session": kind, **fields})
+        assert answer["type"] in (kind, "frame", "refused")
+        kinds |= set() if answer["type"] == "refused" else {kind}
+        if kind in SHOWING:
+            await socket.send_json_to({"type": "pause", "session": kind})
     return kinds
 
 

@@ -6,11 +6,12 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Query, Router
 
 from snapshots import access
-from snapshots.answers import global_states, replay
+from snapshots.answers import frames, global_states, replay
 from snapshots.answers import search as searching
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
+from snapshots.payloads.frames import FramesPayload
 from snapshots.payloads.search import SearchAnswer
 from snapshots.payloads.state_graph import StateGraphDetail
 from snapshots.payloads.window import WindowPayload
@@ -74,6 +75,52 @@ def window(
     """
     question = {"from": from_, "to": to, "width": width, "axis": axis, "only": only}
     return reply(replay.window(stored_recording(request, id), question))
+
+
+@router.get("/recordings/{int:id}/frames", response=FramesPayload, summary="Get frames")
+def get_frames(
+    request: HttpRequest,
+    id: RecordingId,
+    at: Annotated[
+        float | None, Query(description="The instant after which the frames begin.")
+    ] = None,
+    step: Annotated[
+        float | None,
+        Query(description="On the axis of order, the number of events after which they begin."),
+    ] = None,
+    key: Annotated[  # noqa: FBT002, a parameter of an address
+        bool, Query(description="Whether the first is a key frame, with all that is there.")
+    ] = False,
+    rate: Annotated[
+        float | None,
+        Query(description="How many units of the axis pass in a second; by default 1."),
+    ] = None,
+    idle: Annotated[  # noqa: FBT002, a parameter of an address
+        bool, Query(description="Whether a stretch without events is one frame.")
+    ] = False,
+    snapshot: Annotated[
+        str | None, Query(description="The id of the snapshot whose spreading is told.")
+    ] = None,
+    count: Annotated[
+        int | None, Query(ge=1, description="The most frames in the answer; at most 12.")
+    ] = None,
+    process_codes: Annotated[
+        str | None, Query(description="The processes that are listed, as in a cut.")
+    ] = None,
+    channel_codes: Annotated[
+        str | None, Query(description="The channels that are listed, as in a cut.")
+    ] = None,
+) -> HttpResponse:
+    """Return the frames that a player shows next, as the websocket sends them.
+
+    Use the websocket where you can: it sends them ahead, and only while they are read. Frames are
+    described in `docs/websocket.md`. The next request begins `at` the end of the last frame.
+    """
+    question = {
+        "at": at, "step": step, "key": key, "rate": rate, "idle": idle, "snapshot": snapshot,
+        "count": count, "process_codes": process_codes, "channel_codes": channel_codes,
+    }  # fmt: skip
+    return reply(frames.some_frames(stored_recording(request, id), question))
 
 
 @router.get("/recordings/{int:id}/search", response=SearchAnswer, summary="Search the events")

@@ -1,11 +1,11 @@
 """Serve websockets: check access, answer from the store, and relay messages.
 
-A recording's websocket takes window, cut and search, and what people share who look at the same
-recording (docs/websocket.md).
+A recording's websocket takes window, cut and search, plays the recording, and takes what people
+share who look at it (docs/websocket.md).
 
 Work for one client is bounded. One window, one cut and one search are computed at a time, and only
-the newest other request of each kind waits; older requests are refused. Nothing further is computed
-for a client that does not read its answers.
+the newest other request of each kind waits; older requests are refused. One session of playing
+sends no more than is read. Nothing further is computed for a client that does not read its answers.
 """
 
 from snapshots.web.consumers.connection import NOT_FOUND, TRY_AGAIN, UNAUTHORIZED
@@ -14,6 +14,7 @@ from snapshots.web.consumers.recording import (
     MOST_BYTES,
     MOVED,
     NOT_READY,
+    PLAYED,
     TAKEN,
     TOO_LARGE,
     RecordingConsumer,

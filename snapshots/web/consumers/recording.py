@@ -1,4 +1,4 @@
-"""Serve one recording over a websocket: window, cut, search, and what people share."""
+"""Serve one recording over a websocket: questions, playing, and what people share."""
 
 import asyncio
 import secrets
@@ -25,6 +25,8 @@ from snapshots.web.consumers.connection import NOT_FOUND, TRY_AGAIN, JsonConsume
 from snapshots.web.consumers.newest import Newest
 from snapshots.web.json import read
 from snapshots.web.latest import Latest
+from snapshots.web.messages import taken
+from snapshots.web.playing.session import Playing, Source
 from snapshots.web.together.guest import RoomGuest, require_room
 from snapshots.web.together.shared import Member
 from webapp.links import limits
@@ -35,10 +37,9 @@ TOO_LARGE = 1009
 MOST_BYTES = 1024**2  # of one message of a client; a cut of the largest recording fits
 CURSORS_A_SECOND = 20
 HEAD_SECONDS = 0.5  # between two looks at how far an open recording has come
-ASKED = ("window", "cut", "search")  # the types of messages that a recording's websocket takes
-MOVED = ("play", "pause", "seek", "speed")
-SHARED = ("follow", "view", "here", "point", "offer", "decline")
-TAKEN = (*ASKED, *MOVED, *SHARED)
+ASKED, PLAYED, SHARED = taken("asked"), taken("played"), taken("shared")
+MOVED = ("play", "pause", "seek", "speed")  # what followers of a presenter without a view hear of
+TAKEN = (*ASKED, *PLAYED, *SHARED)
 LONGEST_PAGE = 40  # characters of the text by which a page is known again
 NOT_SHOWN = (
     "The review that the address names does not show this recording, or you cannot see it. So you "
@@ -49,12 +50,13 @@ Answer = Callable[[StoredRecording, Mapping[str, Any]], dict[str, Any]]
 
 
 class RecordingConsumer(JsonConsumer):
-    """Serves windows, cuts and searches of one recording, and relays what people share."""
+    """Answers about one recording, plays it, and relays what people share."""
 
     stored: StoredRecording | None = None
     review: int | None = None
     guest: RoomGuest | None = None
     head: asyncio.Task | None = None
+    closed = False  # whether an open recording was closed
 
     async def begin(self) -> None:
         self.newest = {
@@ -63,6 +65,8 @@ class RecordingConsumer(JsonConsumer):
             "search": Newest(self, partial(self._answer, searching.search)),
         }
         self.cursor = Latest(self._share, 1 / CURSORS_A_SECOND)
+        source = Source(self.id, self._now, self._grows)
+        self.playing = Playing(source, lambda text: self.send(text_data=text), self.refuse)
         try:
             self.stored = await database_sync_to_async(self._open)()
         except NotFound as missing:
@@ -110,6 +114,7 @@ class RecordingConsumer(JsonConsumer):
                     await database_sync_to_async(recordings.keep_judged)(self.row, so_far)
             except StoreError as error:
                 if await database_sync_to_async(self._is_closed)():
+                    self.closed = True
                     await self.send_payload({"type": "closed"})
                 else:
                     await self.end(TRY_AGAIN, str(error))
@@ -123,6 +128,7 @@ class RecordingConsumer(JsonConsumer):
                 told = head
                 await self.send_payload({"type": "head", **head})
             if so_far.head.is_closed:
+                self.closed = True
                 await self.send_payload({"type": "closed"})
                 return
             await asyncio.sleep(HEAD_SECONDS)
@@ -191,6 +197,7 @@ class RecordingConsumer(JsonConsumer):
             for newest in self.newest.values():
                 newest.stop()
             self.cursor.stop()
+            self.playing.stop()
         if self.guest is not None:
             with logged("leave"):
                 await self.guest.leave()
@@ -218,24 +225,42 @@ class RecordingConsumer(JsonConsumer):
         return await self._take(message)
 
     def _answer(self, answer: Answer, question: Mapping[str, Any]) -> dict[str, Any]:
+        return answer(self._now(), question)
+
+    def _now(self) -> StoredRecording:
+        """Return the recording as it is now."""
         assert self.stored is not None  # questions are taken only about an open recording
-        return answer(self.stored, question)
+        return self.stored
+
+    def _grows(self) -> bool:
+        """Tell whether more may come of the recording."""
+        return self.row.is_open and not self.closed
 
     async def _take(self, message: dict[str, Any]) -> None:
         kind, request = message.get("type"), message.get("request")
         try:
-            if self.is_visitor and kind in TAKEN and kind not in ASKED:
+            if self.is_visitor and kind in SHARED:
                 raise Invalid("A public link shows the recording, and moves or follows nobody.")
             if kind in ASKED:
                 await self.newest[kind].ask(message)
             elif kind in SHARED:
                 await require_room(self.guest).takes[kind](message)
-            elif kind in MOVED:
-                self._present(kind, message)
+            elif kind in PLAYED:
+                await self._play(kind, message)
             else:
                 raise Invalid(f"type must be {', '.join(TAKEN[:-1])} or {TAKEN[-1]}.")
         except Problem as problem:
             await self.refuse(problem.detail, request)
+
+    async def _play(self, kind: str, message: Mapping[str, Any]) -> None:
+        """Play for the client itself, if it names its session, and for those who follow it.
+
+        A page that shares its whole view moves its followers by that.
+        """
+        if message.get("session") is not None:
+            await self.playing.take(message)
+        if kind in MOVED and not (self.guest is not None and self.guest.shares_view):
+            self._present(kind, message)
 
     def _present(self, kind: str, message: Mapping[str, Any]) -> None:
         """Relay the newest cursor of a presenter, at most CURSORS_A_SECOND times a second."""

@@ -34,6 +34,7 @@ class RoomGuest:
         self, consumer: "RecordingConsumer", name: str, member: Member, may_point: bool
     ) -> None:
         self.consumer, self.member, self.may_point = consumer, member, may_point
+        self.shares_view = False  # whether its page has shared its view
         self.room: Room = room_of(name)
         self.shown = Latest(self._share_view, 1 / VIEWS_A_SECOND)
         self.pointed = Latest(self._share_pointer, 1 / VIEWS_A_SECOND)
@@ -120,6 +121,7 @@ class RoomGuest:
     async def _view(self, message: Mapping[str, Any]) -> None:
         """Share the presenter's view; the newest wins."""
         self._require_floor()
+        self.shares_view = True
         self.shown.set(view_of(message))
 
     async def _here(self, message: Mapping[str, Any]) -> None:

@@ -1,21 +1,13 @@
 /**
- * Cuts inside an exact window: positions, channel contents, orphans, states and totals.
+ * The rules of a cut: channel contents, orphans, states. They are those of snapshots/domain/judging/cuts.py, and stand
+ * here once more for what has no server to ask in time: a cut while it is dragged, and a document that checks itself.
  *
- * A cut is an array of positions, one per process: how many of its events lie inside. The rules are those of
- * snapshots/domain/judging/cuts.py. The window holds every message that overlaps it, so it suffices for all
- * positions between its left and its right edge.
+ * A cut is an array of positions, one per process: how many of its events lie inside. An exact window holds every
+ * message that overlaps it, so it suffices for all positions between its left and its right edge.
  */
 
-import { isExcerpt } from "./format.js";
-import { eventRow, IN_FLIGHT, positionAt } from "./window.js";
-
-/**
- * Returns the cut of everything that has happened at `x` on the window's axis.
- * @param {OpenWindow} window @param {number} x @returns {number[]}
- */
-export function positionsAt(window, x) {
-  return Array.from(window.rows, (_, p) => positionAt(window, p, x));
-}
+import { summed } from "./shown.js";
+import { IN_FLIGHT } from "./window.js";
 
 /**
  * Returns whether the window alone holds everything about the cut at these positions.
@@ -48,23 +40,6 @@ export function channelsAt(window, positions) {
   }
   for (const rows of contents.values()) rows.sort((a, b) => messages.ordinal[a] - messages.ordinal[b]);
   return { contents, orphans };
-}
-
-/**
- * Returns the rows of the markers in flight at the cut, by channel.
- * @param {OpenWindow} window @param {number[]} positions @returns {Map<number, number[]>}
- */
-export function markersAt(window, positions) {
-  const { markers, topology } = window;
-  const contents = new Map();
-  for (let row = 0; row < markers.count; row += 1) {
-    const { sourceCode, targetCode } = topology.channels[markers.channel[row]];
-    const sent = markers.sent_index[row] < positions[sourceCode];
-    const received =
-      markers.received_index[row] !== IN_FLIGHT && markers.received_index[row] < positions[targetCode];
-    if (sent && !received) pushTo(contents, markers.channel[row], row);
-  }
-  return contents;
 }
 
 /** @param {Map<number, number[]>} map @param {number} key @param {number} item */
@@ -161,55 +136,6 @@ function distance(a, b) {
 }
 
 /**
- * Returns where the handle for position `n` of process `p` stands on the window's axis: halfway from the last event
- * inside to the next, but at most `gap` after it. Before a record_state it stands at most `gap` before that event,
- * where its snapshot cuts. -Infinity and Infinity mean outside the window, NaN not known. Gap and result are places
- * that `u` makes of those of the axis.
- * @param {OpenWindow} window @param {number} p @param {number} n @param {number} gap
- * @param {(x: number) => number} [u]
- */
-export function handleX(window, p, n, gap, u = (x) => x) {
-  if (n < window.positions[p]) return -Infinity;
-  if (n > window.positionsTo[p]) return Infinity;
-  const before = eventRow(window, p, n - 1);
-  const after = eventRow(window, p, n);
-  const events = window.events.x;
-  const [x0, x1] = [before, after].map((row) => (row >= 0 ? u(events[row]) : NaN));
-  if (after >= 0 && window.kinds[window.events.kind[after]] === "record_state") {
-    return x1 - (before >= 0 ? Math.min(gap, (x1 - x0) / 2) : gap);
-  }
-  if (before >= 0 && after >= 0) return x0 + Math.min(gap, (x1 - x0) / 2);
-  if (before >= 0) return x0 + gap;
-  if (after >= 0) return x1 - gap;
-  return window.exact ? u(n <= window.positions[p] ? window.from : window.to) : NaN;
-}
-
-/**
- * Returns a state that is a number, or the only number among the fields of an object; else null.
- * @param {any} value @returns {number | null}
- */
-export function numberIn(value) {
-  if (typeof value === "number") return value;
-  if (value === null || typeof value !== "object" || Array.isArray(value) || isExcerpt(value)) return null;
-  const numbers = Object.values(value).filter((item) => typeof item === "number");
-  return numbers.length === 1 ? numbers[0] : null;
-}
-
-/**
- * Returns the sum of the numbers in `values` as `numberIn` finds them, null if one has none.
- * @param {Iterable<unknown>} values @returns {number | null}
- */
-export function total(values) {
-  let sum = 0;
-  for (const value of values) {
-    const number = numberIn(value);
-    if (number === null) return null;
-    sum += number;
-  }
-  return sum;
-}
-
-/**
  * Counts the receives inside the cut that no send in the log explains.
  * @param {OpenWindow} window @param {number[]} positions
  */
@@ -256,84 +182,6 @@ export function describeCut(window, positions) {
     orphansTotal: orphans.length,
     nearest: orphans.length ? nearestConsistent(window, positions) : null,
   });
-}
-
-/**
- * Adds the number of events and the sums over processes and channels to a cut.
- * @param {Cut} cut @returns {Cut}
- */
-export function summed(cut) {
-  cut.events = cut.positions.reduce((sum, n) => sum + n, 0);
-  const { outline } = cut;
-  cut.inProcesses = outline ? outline.inProcesses : cut.known.every(Boolean) ? total(cut.states) : null;
-  cut.inChannels = outline ? outline.inChannels : total(messagesInFlight(cut).map((message) => message.value));
-  return cut;
-}
-
-/**
- * Returns the messages of all channels of a cut.
- * @param {Cut} cut
- */
-export function messagesInFlight(cut) {
-  return [...cut.channels.values()].flat();
-}
-
-/**
- * Returns how many messages all channels of a cut hold, listed or not.
- * @param {Cut} cut
- */
-export function inFlightCount(cut) {
-  return cut.outline?.messages ?? messagesInFlight(cut).length;
-}
-
-/**
- * Returns how many messages a channel holds at a cut, listed or not.
- * @param {Cut | null} cut @param {number} code
- */
-export function depthOf(cut, code) {
-  const listed = (cut?.channels.get(code)?.length ?? 0) + (cut?.omitted?.get(code) ?? 0);
-  return cut?.outline?.depths.get(code) ?? listed;
-}
-
-/**
- * Returns the codes of the channels that hold messages at a cut, but for those that even the outline leaves out.
- * @param {Cut} cut
- */
-export function filledChannels(cut) {
-  return [...(cut.outline?.depths ?? cut.channels).keys()];
-}
-
-/**
- * Returns whether the state of process `p` was asked for.
- * @param {Cut} cut @param {number} p
- */
-export function hasState(cut, p) {
-  return !cut.outline || cut.outline.listed.has(p);
-}
-
-/**
- * Returns whether the messages of a channel are here, or the outline says that there are none.
- * @param {Cut} cut @param {number} code
- */
-export function hasMessages({ outline, channels }, code) {
-  return !outline || channels.has(code) || (!outline.hiddenChannels && !outline.depths.has(code));
-}
-
-/**
- * Returns a cut with the rows of two answers about it.
- * @param {Cut} cut @param {Cut} more @returns {Cut}
- */
-export function withRows(cut, more) {
-  const joined = { ...cut, states: [...cut.states], known: [...cut.known], watermarks: [...cut.watermarks] };
-  for (const p of more.outline.listed) {
-    joined.states[p] = more.states[p];
-    joined.known[p] = more.known[p];
-    joined.watermarks[p] = more.watermarks[p];
-  }
-  joined.channels = new Map([...cut.channels, ...more.channels]);
-  joined.omitted = new Map([...cut.omitted, ...more.omitted]);
-  joined.outline = { ...cut.outline, listed: new Set([...cut.outline.listed, ...more.outline.listed]) };
-  return joined;
 }
 
 /** @param {OpenWindow} window @param {number} row */

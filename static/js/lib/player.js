@@ -36,6 +36,8 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   let lastTick = null;
   /** @type {(from: number, to: number) => FoldScale} */
   let scaleFor = plainScale;
+  /** @type {(now: number) => number} how far what is shown is known */
+  let limitAt = () => Infinity;
 
   /** @type {PlayerState} */
   const state = {
@@ -51,6 +53,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     cut: null,
     window: null,
     shown: null,
+    moment: null,
     marks: null,
     notes: [],
     folded: new Set(),
@@ -121,13 +124,14 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
   }
 
   /**
-   * Returns where a playing cursor is after so many seconds.
+   * Returns where a playing cursor is after so many seconds. It waits where what is to come is not known.
    * @param {number} seconds
    */
   function placeAfter(seconds) {
     const scale = scaleFor(state.from, state.to);
     const rate = (scale.span / SECONDS_PER_VIEW) * state.speed;
-    return Math.min(scale.x(scale.u(state.now) + seconds * rate), bounds().to);
+    const limit = Math.max(limitAt(state.now), state.now);
+    return Math.min(scale.x(scale.u(state.now) + seconds * rate), bounds().to, limit);
   }
 
   /** @param {FoldScale} scale */
@@ -233,6 +237,10 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     /** @param {(from: number, to: number) => FoldScale} next returns the scale of a view */
     useScale(next) {
       scaleFor = next;
+    },
+    /** @param {(now: number) => number} next returns the place at which a playing cursor waits for what is to come */
+    useLimit(next) {
+      limitAt = next;
     },
     fitAll: () => zoom(margins().from, margins().to),
     play: () => set({ playing: true, now: state.now >= bounds().to ? bounds().from : state.now }),

@@ -1,7 +1,7 @@
 /** The source of the workbench's data: the websocket, or HTTP while that is not open. */
 
 import { decode } from "./arrays.js";
-import { summed } from "./cuts.js";
+import { summed } from "./shown.js";
 import { own } from "./own.js";
 import { partFields } from "./rows.js";
 import { latestWins, Refused } from "./socket.js";
@@ -126,6 +126,11 @@ export function createSource({ urls, topology, socket, csrf = () => "" }) {
       return snapshots.get(id);
     },
     partOfSnapshot,
+    /**
+     * Resolves with the frames that a player shows next, over HTTP.
+     * @param {Record<string, any>} question @returns {Promise<{ frames: FramePayload[] }>}
+     */
+    frames: (question) => getJson(`${urls.frames}?${parameters(question)}`),
     /** @param {SearchQuestion} question @returns {Promise<SearchAnswer>} */
     search: (question) => overEither("search", question, () => getJson(`${urls.search}?${parameters(question)}`)),
     /** @param {string} process @param {number} index */
@@ -145,6 +150,7 @@ export function defaultUrls(id, urls = {}) {
     topology: `${api}/topology`,
     window: `${api}/window`,
     cuts: `${api}/cuts`,
+    frames: `${api}/frames`,
     snapshots: `${api}/snapshots`,
     briefs: `${api}/snapshots-in-brief`,
     events: `${api}/events`,
@@ -176,7 +182,8 @@ export async function briefSnapshots(url) {
 
 /** @param {object} question */
 function parameters(question) {
-  return new URLSearchParams(Object.entries(question).map(([name, value]) => [name, String(value)]));
+  const given = Object.entries(question).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
 }
 
 /** @param {WindowRequest} request */

@@ -5,7 +5,8 @@
  * on which they rest. A test compares this with the rules in Python on hundreds of generated runs.
  */
 
-import { channelsAt, numberIn, statesAt } from "../cuts.js";
+import { channelsAt, statesAt } from "../cuts.js";
+import { numberIn } from "../shown.js";
 import { IN_FLIGHT } from "../window.js";
 import { answersOf } from "./answers.js";
 

@@ -3,7 +3,7 @@
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { depthOf, filledChannels, hasMessages, inFlightCount, isInside, markersAt } from "../../lib/cuts.js";
+import { depthOf, filledChannels, hasMessages, inFlightCount } from "../../lib/shown.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 import { offerCut } from "./cut-files.js";
@@ -48,9 +48,8 @@ export function createContents(app) {
     const selected = state.selection?.of === "channel" ? state.selection.channel : null;
     const listed = app.listed.channels(state.shown, detail);
     const drawn = listed.codes.map((code) => topology.channels[code]);
-    const markers = state.shown && isInside(state.window, state.shown.positions)
-      ? markersAt(state.window, state.shown.positions)
-      : new Map();
+    /** @type {Map<number, number[]>} */
+    const markers = (!state.cut && state.moment?.markers) || new Map();
     const blocked = state.cut ? new Set() : blockedAt(spansOf(state.window), state.now);
     const elements = drawn.map(
       (channel) => row(channel, state, detail, markers.get(channel.code), channel.code === selected),

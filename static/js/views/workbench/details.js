@@ -2,7 +2,7 @@
 
 import { h } from "../../lib/dom.js";
 import { counted, isExcerpt, isGiven, thousands, valueText } from "../../lib/format.js";
-import { depthOf, hasState } from "../../lib/cuts.js";
+import { depthOf, hasState } from "../../lib/shown.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";

@@ -1,18 +1,25 @@
 /** Keeps the player's window (what can be drawn) and its shown cut (what the panels say) up to date. */
 
-import { describeCut, isInside, positionsAt, withRows } from "../../lib/cuts.js";
+import { describeCut, isInside } from "../../lib/cuts.js";
 import { hasAny } from "../../lib/player.js";
+import { withRows } from "../../lib/shown.js";
 import { covers } from "../../lib/window.js";
+import { createPlaying } from "./playing.js";
 
 const PANELS_EVERY = 200; // ms while playing: as fast as one can read
 const SERVER_EVERY = 250; // ms
 const PAD = 0.25; // share of the view that is loaded beside it, at both sides
 const ROOM_FOR_PAD = 2.5; // how much more than one exact window a padded one may hold
 const LISTING = ["filters", "pages", "selection", "detail"]; // what changes the rows of the panels
+const COURSE = ["now", "axis", "playing", "speed", "from", "to", "snapshot", "idle"]; // what changes the frames
 
-/** @param {App} app */
-export function createFeed(app) {
+/**
+ * Makes the feed of a page.
+ * @param {App} app @param {string} session by which the server knows what the page plays
+ */
+export function createFeed(app, session) {
   const { player, source } = app;
+  const playing = createPlaying(app, session, () => !player.state.cut && showSoon(player.state));
   let shownAt = 0;
   /** @type {number | null} */
   let timer = null;
@@ -83,27 +90,21 @@ export function createFeed(app) {
 
   /** @param {PlayerState} state */
   function show(state) {
-    const { window } = state;
-    if (state.cut) {
-      return isInside(window, state.cut) ? showLocally(window, state.cut) : showFromServer({ positions: state.cut });
-    }
-    if (covers(window, state.axis, state.now, state.now)) return showLocally(window, positionsAt(window, state.now));
-    return showFromServer(state.axis === "order" ? { step: Math.floor(state.now) } : { at: Math.floor(state.now) });
+    const { window, cut } = state;
+    if (cut) return isInside(window, cut) ? player.set({ shown: describeCut(window, cut) }) : showFromServer(cut);
+    const moment = playing.moment();
+    if (moment) player.set({ shown: moment.cut, moment });
+    playing.wantRows();
   }
 
-  /** @param {OpenWindow} window @param {number[]} positions */
-  function showLocally(window, positions) {
-    player.set({ shown: describeCut(window, positions) });
-  }
-
-  /** @param {CutQuestion} question */
-  async function showFromServer(question) {
+  /** @param {number[]} positions */
+  async function showFromServer(positions) {
     try {
-      const cut = await source.partOfCut(question, app.listed.first());
-      if (!cut) return;
+      const cut = await source.partOfCut({ positions }, app.listed.first());
+      if (!cut || player.state.cut !== positions) return;
       player.set({ shown: cut });
       const missing = app.listed.missing(cut);
-      const more = missing && (await source.partOfCut(question, missing));
+      const more = missing && (await source.partOfCut({ positions }, missing));
       if (more && player.state.shown === cut) player.set({ shown: withRows(cut, more) });
     } catch (error) {
       app.say(`The contents here could not be loaded: ${error.message}`);
@@ -112,8 +113,9 @@ export function createFeed(app) {
 
   /** @param {PlayerState} state */
   function showSoon(state) {
-    const every = state.window?.exact ? PANELS_EVERY : SERVER_EVERY;
-    const wait = state.playing || !state.window?.exact ? Math.max(0, shownAt + every - performance.now()) : 0;
+    const isLocal = state.cut ? state.window?.exact : !state.playing;
+    const every = state.cut ? SERVER_EVERY : PANELS_EVERY;
+    const wait = isLocal ? 0 : Math.max(0, shownAt + every - performance.now());
     if (timer !== null && wait > 0) return;
     clearTimeout(timer);
     const run = () => {
@@ -132,9 +134,11 @@ export function createFeed(app) {
         load(state);
         prefetch(state);
       }
+      if (hasAny(keys, ...COURSE)) playing.want(state);
       const lacksRows = hasAny(keys, ...LISTING) && state.shown && app.listed.missing(state.shown) !== null;
       if (lacksRows || hasAny(keys, "now", "cut", "window", "axis", "playing")) showSoon(state);
     },
+    playing,
     /** Loads the part in view again, after the width has changed. */
     reload: () => load(player.state),
     /** Loads it again, because more has come. */

@@ -4,7 +4,7 @@
  * A row is a lane of the arrangement (lib/lanes.js), a slot is the place of a row on the screen.
  */
 
-import { IN_FLIGHT } from "../../lib/window.js";
+import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 
 const LANE_LEAST = 10;
 const PAD = 14;
@@ -167,3 +167,27 @@ export function progress(table, row, now) {
 export function inFlight(table, row, now) {
   return table.sentX[row] <= now && (table.received_index[row] === IN_FLIGHT || table.receivedX[row] > now);
 }
+/**
+ * Returns where the handle for position `n` of process `p` stands on the window's axis: halfway from the last event
+ * inside to the next, but at most `gap` after it. Before a record_state it stands at most `gap` before that event,
+ * where its snapshot cuts. -Infinity and Infinity mean outside the window, NaN not known. Gap and result are places
+ * that `u` makes of those of the axis.
+ * @param {OpenWindow} window @param {number} p @param {number} n @param {number} gap
+ * @param {(x: number) => number} [u]
+ */
+export function handleX(window, p, n, gap, u = (x) => x) {
+  if (n < window.positions[p]) return -Infinity;
+  if (n > window.positionsTo[p]) return Infinity;
+  const before = eventRow(window, p, n - 1);
+  const after = eventRow(window, p, n);
+  const events = window.events.x;
+  const [x0, x1] = [before, after].map((row) => (row >= 0 ? u(events[row]) : NaN));
+  if (after >= 0 && window.kinds[window.events.kind[after]] === "record_state") {
+    return x1 - (before >= 0 ? Math.min(gap, (x1 - x0) / 2) : gap);
+  }
+  if (before >= 0 && after >= 0) return x0 + Math.min(gap, (x1 - x0) / 2);
+  if (before >= 0) return x0 + gap;
+  if (after >= 0) return x1 - gap;
+  return window.exact ? u(n <= window.positions[p] ? window.from : window.to) : NaN;
+}
+

@@ -76,7 +76,7 @@ async function mountWorkbench(root, data) {
   app.socket = openSocket(
     `${urls.socket}?page=${page.id}&review=${app.review ?? ""}`,
     {
-      onMessage: (news) => app.live?.hear(news) || app.onNews?.(news),
+      onMessage: (news) => app.playing?.hear(news) || app.live?.hear(news) || app.onNews?.(news),
       onState: (state, sentence) => onState(app, state, sentence),
     },
   );
@@ -98,7 +98,8 @@ async function mountWorkbench(root, data) {
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
   app.listed = createListed(app);
-  const feed = createFeed(app);
+  const feed = createFeed(app, page.id);
+  app.playing = feed.playing;
   const overview = createOverview(app);
   const panels = [
     feed,

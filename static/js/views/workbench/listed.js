@@ -2,7 +2,7 @@
 
 import { h, setText } from "../../lib/dom.js";
 import { thousands } from "../../lib/format.js";
-import { filledChannels, hasMessages, hasState } from "../../lib/cuts.js";
+import { filledChannels, hasMessages, hasState } from "../../lib/shown.js";
 import { FEW, pageOf, ROWS_A_PAGE, WHOLE } from "../../lib/rows.js";
 
 /** @param {App} app */
@@ -62,6 +62,14 @@ export function createListed(app) {
   }
 
   /**
+   * Returns the rows that are listed at a cut.
+   * @param {Cut} cut
+   */
+  function wanted(cut) {
+    return { processes: wantedProcesses(), channels: channels(cut, app.snapshots.detail()).codes };
+  }
+
+  /**
    * Returns the listed rows that an answer about a cut lacks, or null if it has all of them.
    * @param {Cut} cut @returns {AskedRows | null}
    */
@@ -83,7 +91,7 @@ export function createListed(app) {
     });
   }
 
-  return { processes, channels, isOnlyFull, first, missing, missingOf };
+  return { processes, channels, isOnlyFull, first, wanted, missing, missingOf };
 }
 
 /** @param {AskedRows} rows */

@@ -1,7 +1,7 @@
 /** What is under the hand in the space-time diagram, on a canvas: cursor, highlights, the dragged cut. */
 
 import { fitCanvas } from "../../lib/canvas.js";
-import { messagesInFlight } from "../../lib/cuts.js";
+import { messagesInFlight } from "../../lib/shown.js";
 import { lineOf } from "./geometry.js";
 import { faded } from "./colours.js";
 

@@ -1,6 +1,6 @@
 /** Sentences whose nouns are links: the verdicts of snapshots and of dragged cuts. Pure, but for the elements. */
 
-import { inFlightCount } from "../../lib/cuts.js";
+import { inFlightCount } from "../../lib/shown.js";
 import { h } from "../../lib/dom.js";
 import { counted, isGiven, thousands, valueText } from "../../lib/format.js";
 

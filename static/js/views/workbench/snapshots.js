@@ -3,7 +3,7 @@
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, duration, thousands } from "../../lib/format.js";
 import { decode } from "../../lib/arrays.js";
-import { inFlightCount } from "../../lib/cuts.js";
+import { inFlightCount } from "../../lib/shown.js";
 import { hasAny } from "../../lib/player.js";
 import { WHOLE } from "../../lib/rows.js";
 import { inOrder } from "../../lib/source.js";

@@ -1,7 +1,6 @@
 /** The space-time diagram: a still and a moving figure, a canvas for what is under the hand, pointers, cut handles. */
 
 import { afterPaint, sizeOf } from "../../lib/canvas.js";
-import { handleX } from "../../lib/cuts.js";
 import { hiddenMessages, hiddenSentence } from "../../lib/lanes.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
 import { setText } from "../../lib/dom.js";
@@ -9,7 +8,7 @@ import { hasAny } from "../../lib/player.js";
 import { layoutOf } from "../../lib/moving-figure.js";
 import { paintFigureOn } from "../../lib/sketch.js";
 import { eventRow } from "../../lib/window.js";
-import { geometry, inFlight } from "./geometry.js";
+import { geometry, handleX, inFlight } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
 import { flightTraces, MOST_MARKS, rowsInFlight, stepThrough } from "./flights.js";

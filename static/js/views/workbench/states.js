@@ -3,7 +3,7 @@
 import { differences, isCompound } from "../../lib/differences.js";
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { isExcerpt, thousands, valueText } from "../../lib/format.js";
-import { hasState, total } from "../../lib/cuts.js";
+import { hasState, total } from "../../lib/shown.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
 import { offerCut } from "./cut-files.js";

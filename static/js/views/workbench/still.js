@@ -1,12 +1,12 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
-import { channelsAt, handleX, isInside } from "../../lib/cuts.js";
+import { channelsAt, isInside } from "../../lib/cuts.js";
 import { escapeText, thousands } from "../../lib/format.js";
 import { distinctNames } from "../../lib/labels.js";
 import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
-import { isStub, slotsOf, STUB_WIDTH } from "./geometry.js";
+import { handleX, isStub, slotsOf, STUB_WIDTH } from "./geometry.js";
 import { baseLayout, plainAxis } from "./panel.js";
 import { foldText, timeAxis } from "./time-axis.js";
 

@@ -1,7 +1,7 @@
 /** What moves in the topology, as traces of its moving figure: phases, numbers of messages, messages and markers. */
 
 import { blockedAt, spansOf } from "../../lib/blocked.js";
-import { depthOf, filledChannels } from "../../lib/cuts.js";
+import { depthOf, filledChannels } from "../../lib/shown.js";
 import { escapeText, thousands } from "../../lib/format.js";
 import { boxAround, overlap } from "../../lib/labels.js";
 import { faded } from "./colours.js";

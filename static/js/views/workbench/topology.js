@@ -1,7 +1,7 @@
 /** The topology: the phases of processes, the number of messages in channels, messages and markers in flight. */
 
 import { setText } from "../../lib/dom.js";
-import { depthOf } from "../../lib/cuts.js";
+import { depthOf } from "../../lib/shown.js";
 import { counted, thousands } from "../../lib/format.js";
 import { boxAround, distinctNames, placeLabels } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";

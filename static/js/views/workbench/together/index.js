@@ -8,7 +8,9 @@ import { createPointing } from "./pointing.js";
 import { createPresence } from "./presence.js";
 import { createPresenting } from "./presenting.js";
 
-const LOST = "Not connected. What you see may be old. The page connects again by itself.";
+const LOST =
+  "Not connected by a websocket. What you see may be old, and the replay is asked for over HTTP. The page connects " +
+  "again by itself.";
 
 /**
  * Wires everything that people share. `page` is what recallPage returned.
@@ -87,12 +89,14 @@ export function wireTogether(app, page) {
 
   app.onConnected = () => {
     lost.textContent = "";
+    app.playing.reconnect();
     presence.announce();
     if (following.isOn()) app.socket.send({ type: "follow", role: "follower" });
     else if (app.room?.you.presents) presenting.begin();
   };
   app.onLost = () => {
     lost.textContent = LOST;
+    app.playing.reconnect();
   };
   keepPage(page.id, following.isOn);
 }

@@ -1,0 +1,259 @@
+"""Answer what a player shows next: key frames, and frames of what changes after them.
+
+A frame goes from one place of an axis to another. Key frames, and frames with too many events to
+list them, have the cut at their end as ``replay.cut`` answers it. All others have what changes.
+The ends of frames lie on a grid of the axis, so that all who play a recording ask for the same
+frames.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from snapshots.answers import replay
+from snapshots.answers.excerpts import MOST_LISTED
+from snapshots.domain.model.recording import SnapshotId
+from snapshots.payloads.frames import changes_payload, json_texts
+from snapshots.payloads.outlines import MOST_OUTLINED
+from snapshots.payloads.window import typed_array
+from snapshots.problems import Invalid, NotFound
+from snapshots.store.changes import Changes
+from snapshots.store.cut import StoredCut
+from snapshots.store.mapped import Ints
+from snapshots.store.reader import StoredRecording
+from snapshots.store.spreading import Spreading
+from snapshots.store.tables import AXES, ORDER, TIME
+
+MOST_EVENTS = 1_000  # of a frame that lists them
+MOST_TEXT = 200_000  # bytes of the states, and of the values, of a frame
+MOST_MARKERS = 2_000  # listed in a key frame
+MOST_NOTED = 4 * MOST_LISTED  # messages that a key frame lists
+MOST_FRAMES = 12  # in one answer over HTTP
+FRAME_SECONDS = 0.2  # the least that a frame takes to play; the most is twice as long
+_EXPONENTS = -12, 60  # of the width of the grid
+
+_ROWS = ("process_codes", "channel_codes")
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a player shows.
+
+    Attributes:
+        axis: the axis on which it plays.
+        snapshot: the id of the chosen snapshot, or None.
+        rows: which processes and channels it lists: ``process_codes`` and ``channel_codes`` as a
+            cut takes them.
+    """
+
+    axis: str
+    snapshot: str | None
+    rows: tuple[tuple[str, str], ...] = ()
+
+
+def watched(stored: StoredRecording, question: Mapping[str, Any]) -> Watched:
+    """Return what a question wants to be shown. Raises: Invalid, NotFound."""
+    axis = question.get("axis") or (ORDER if question.get("step") is not None else TIME)
+    if axis not in AXES:
+        raise Invalid("axis must be time or order.", field="axis")
+    snapshot = question.get("snapshot")
+    if snapshot is not None and snapshot not in stored.tables.manifest.snapshots:
+        raise NotFound(f"There is no snapshot “{str(snapshot)[:80]}” in this recording.")
+    rows = tuple((name, question[name]) for name in _ROWS if question.get(name) is not None)
+    return Watched(axis, snapshot, rows)
+
+
+def place_of(question: Mapping[str, Any], axis: str) -> float:
+    """Return the place on the axis that a question names. Raises: Invalid."""
+    name = "step" if axis == ORDER and question.get("step") is not None else "at"
+    place = replay.finite(question.get(name), name)
+    if abs(place) > 2**53:
+        raise Invalid(f"{name} is beyond every recording.", field=name)
+    return float(place)
+
+
+def end_of(stored: StoredRecording, axis: str) -> float:
+    """Return the last place of the axis at which something happens."""
+    extent = stored.manifest.extent
+    return float(extent.to if axis == TIME else extent.steps)
+
+
+def positions_up_to(stored: StoredRecording, axis: str, place: float) -> Ints:
+    """Count the events of each process up to and at a place of the axis: int64[P]."""
+    return stored.tables.positions_before(axis, math.floor(place) + 1)
+
+
+def positions_after(stored: StoredRecording, axis: str, place: float, left: Ints | None) -> Ints:
+    """Count the same for a player that has the positions ``left`` [P] already."""
+    positions = positions_up_to(stored, axis, place)
+    return positions if left is None else np.maximum(positions, left)
+
+
+def width_of(rate: float) -> float:
+    """Return the width of the grid for a rate of so many units of the axis in a second."""
+    if not rate > 0:
+        raise Invalid("rate must be above 0.", field="rate")
+    low, high = _EXPONENTS
+    return 2.0 ** min(max(math.ceil(math.log2(rate * FRAME_SECONDS)), low), high)
+
+
+def edge_after(
+    stored: StoredRecording, axis: str, place: float, width: float, *, skips: bool = False
+) -> float:
+    """Return where the frame after a place ends: at the next edge of the grid, or at the end.
+
+    Args:
+        width: that of the grid.
+        skips: whether a frame without events goes on to the edge before the next event.
+    """
+    edge = (math.floor(place / width) + 1) * width
+    if skips and (coming := _next_event(stored, axis, place)) is not None:
+        edge = max(edge, (math.ceil(coming / width) - 1) * width)
+    return min(edge, end_of(stored, axis))
+
+
+def _next_event(stored: StoredRecording, axis: str, place: float) -> float | None:
+    """Return where the next event after a place stands; None if there is none."""
+    step = int(positions_up_to(stored, axis, place).sum())
+    if step >= stored.manifest.extent.steps:
+        return None
+    if axis == ORDER:
+        return step + 1.0
+    at = StoredCut(stored.tables, stored.positions_at(step=step + 1)).at
+    return None if at is None else float(at)
+
+
+def stepped(stored: StoredRecording, axis: str, place: float, by: int) -> float:
+    """Return the place of an event after a place (``by`` > 0), or before it."""
+    happened = math.ceil(place) if by < 0 else math.floor(place) + 1
+    step = int(stored.tables.positions_before(axis, happened).sum()) + (by if by > 0 else by + 1)
+    step = min(max(step, 0), stored.manifest.extent.steps)
+    if axis == ORDER:
+        return float(step)
+    at = StoredCut(stored.tables, stored.positions_at(step=step)).at
+    return float(stored.manifest.extent.from_ if at is None else at)
+
+
+def key_frame(stored: StoredRecording, what: Watched, place: float) -> dict[str, Any]:
+    """Return all that is there at a place, as FramePayload. Raises: Invalid."""
+    frame = _frame(stored, what, None, place, 0)
+    return frame | _whole(stored, what, place)
+
+
+def frame_after(
+    stored: StoredRecording, what: Watched, place: float, to: float, left: Ints | None = None
+) -> dict[str, Any]:
+    """Return what changes after a place, up to and at another one. Raises: Invalid.
+
+    Args:
+        left: the positions that the player has, if they may differ from those at ``place`` now:
+            int64[P].
+    """
+    left = positions_up_to(stored, what.axis, place) if left is None else left
+    right = positions_after(stored, what.axis, to, left)
+    total = int((right - left).sum())
+    frame = _frame(stored, what, place, to, total)
+    if total > MOST_EVENTS or len(stored.tables.all_channels) > MOST_OUTLINED:
+        return frame | {"exact": False} | _whole(stored, what, to)
+    changes = Changes(stored.tables, left, right, what.axis, MOST_TEXT)
+    return frame | changes_payload(changes, _spreading(stored, what))
+
+
+def some_frames(
+    stored: StoredRecording, question: Mapping[str, Any]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return the next frames of a player that asks for them one answer at a time.
+
+    Args:
+        question: has ``at`` or ``step``, and may have ``key`` for a key frame there first,
+            ``snapshot``, ``rate``, ``idle``, ``count``, and the rows that a cut takes.
+
+    Raises: Invalid, NotFound.
+    """
+    what = watched(stored, question)
+    place, end = place_of(question, what.axis), end_of(stored, what.axis)
+    rate, count = question.get("rate"), question.get("count")
+    width = width_of(1.0 if rate is None else replay.finite(rate, "rate"))
+    found = [key_frame(stored, what, place)] if question.get("key") is True else []
+    most = MOST_FRAMES if count is None else min(count, MOST_FRAMES)
+    while place < end and len(found) < most:
+        edge = edge_after(stored, what.axis, place, width, skips=question.get("idle") is True)
+        found.append(frame_after(stored, what, place, edge))
+        place = edge
+    return {"frames": found}
+
+
+def _frame(
+    stored: StoredRecording, what: Watched, place: float | None, to: float, total: int
+) -> dict[str, Any]:
+    return {
+        "axis": what.axis,
+        "from": place,
+        "at": to,
+        "ends": to >= end_of(stored, what.axis),
+        "exact": True,
+        "events_total": total,
+    }
+
+
+def _spreading(stored: StoredRecording, what: Watched) -> Spreading | None:
+    return None if what.snapshot is None else stored.spreading(SnapshotId(what.snapshot))
+
+
+def _whole(stored: StoredRecording, what: Watched, place: float) -> dict[str, Any]:
+    """Return the cut at a place, the markers in it, and how far the chosen snapshot has come."""
+    coordinate = {"at" if what.axis == TIME else "step": math.floor(place)}
+    positions = positions_up_to(stored, what.axis, place)
+    spreading = _spreading(stored, what)
+    question = {**coordinate, "outline": True, "ordinals": True, **dict(what.rows)}
+    return {
+        "cut": replay.cut(stored, question),
+        "markers": _markers(stored, positions),
+        "kinds": list(stored.manifest.kinds),
+        "snapshots": list(stored.manifest.snapshots),
+        "spread": None if spreading is None else _spread(stored, spreading, positions),
+    }
+
+
+def _markers(stored: StoredRecording, positions: Ints) -> dict[str, Any]:
+    tables = stored.tables
+    sent = tables.markers.sent(tables.all_channels, positions[tables.source])
+    codes, ordinals = tables.markers.waiting(tables.all_channels, positions[tables.target], sent)
+    total, codes, ordinals = len(codes), codes[:MOST_MARKERS], ordinals[:MOST_MARKERS]
+    return {
+        "channel": typed_array(codes),
+        "ordinal": typed_array(ordinals),
+        "snapshot": typed_array(tables.markers.table.values("snapshot", codes, ordinals)),
+        "total": total,
+    }
+
+
+def _spread(stored: StoredRecording, spreading: Spreading, positions: Ints) -> dict[str, Any]:
+    recorded = np.flatnonzero(spreading.has_recorded(positions))
+    opened, locked = (
+        np.flatnonzero(test(positions)) for test in (spreading.opened, spreading.locked)
+    )
+    codes, ordinals = spreading.noted(positions)
+    noted, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    most = max(MOST_NOTED // max(len(noted), 1), 1)
+    place = np.arange(len(codes)) - np.repeat(first, counts)
+    listed = stored.tables.read_messages(codes[place < most], ordinals[place < most], MOST_TEXT)
+    ends = np.cumsum(np.minimum(counts, most)).tolist()
+    begins = [0, *ends[:-1]] if ends else []
+    messages = [listed[begin:end] for begin, end in zip(begins, ends, strict=True)]
+    return {
+        "snapshot": spreading.snapshot,
+        "phase": spreading.phase(len(recorded), len(opened) - len(locked)),
+        "processes": int(np.count_nonzero(spreading.processes)),
+        "channels": int(np.count_nonzero(spreading.channels)),
+        "recorded": typed_array(recorded),
+        "opened": typed_array(opened),
+        "locked": typed_array(locked),
+        "noted": typed_array(noted),
+        "noted_count": typed_array(counts),
+        "noted_messages": [[message.id for message in each] for each in messages],
+        "noted_values": [json_texts(message.value for message in each) for each in messages],
+    }

@@ -1,0 +1,54 @@
+/** Reads frames of the server, which come as JSON by stdin, and compares what they say with the server's cuts. */
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+
+import { createFrames } from "../../static/js/lib/frames.js";
+import { openCut } from "../../static/js/lib/source.js";
+import { openTopology } from "../../static/js/lib/topology.js";
+
+const FIELDS = [
+  "positions", "states", "known", "watermarks", "consistent", "strays", "orphansTotal", "events", "inProcesses",
+  "inChannels",
+];
+let compared = 0;
+
+for (const { topology: plain, frames: payloads, places } of JSON.parse(readFileSync(0, "utf8"))) {
+  const topology = openTopology(plain);
+  const frames = createFrames(topology);
+  for (const payload of payloads) assert.ok(frames.take(payload), "a frame does not follow the one before");
+  for (const { x, whole } of places) {
+    const moment = frames.at(x);
+    assert.ok(moment, `the frames do not reach ${x}`);
+    compareCuts(moment.cut, openCut(whole.cut, topology));
+    const other = createFrames(topology);
+    other.take(whole);
+    assert.deepEqual(sorted(moment.markers), sorted(other.at(x).markers));
+    assert.deepEqual(plainSpread(moment.spread), plainSpread(other.at(x).spread));
+    compared += 1;
+  }
+}
+console.log(compared);
+
+function compareCuts(here, there) {
+  for (const field of FIELDS) assert.deepEqual(here[field], there[field], field);
+  assert.deepEqual(sorted(here.outline.depths), sorted(there.outline.depths));
+  assert.equal(here.outline.messages, there.outline.messages);
+  assert.deepEqual(filled(here), filled(there));
+}
+
+function filled({ channels, omitted }) {
+  const listed = [...channels].filter(([, messages]) => messages.length);
+  return sorted(new Map(listed.map(([code, messages]) => [code, { messages, left: omitted.get(code) ?? 0 }])));
+}
+
+function sorted(map) {
+  return [...map].sort(([a], [b]) => a - b);
+}
+
+function plainSpread(spread) {
+  if (!spread) return null;
+  const { recorded, opened, locked, noted, ...rest } = spread;
+  const [a, b, c] = [recorded, opened, locked].map((codes) => [...codes].sort((one, other) => one - other));
+  return { ...rest, recorded: a, opened: b, locked: c, noted: sorted(noted) };
+}
