@@ -174,6 +174,7 @@ GET /api/recordings/{banks}/snapshots-in-brief
 GET /api/recordings/{banks}/snapshots/s1
 POST /api/recordings/{banks}/cuts {"step": 3}
 GET /api/recordings/{banks}/window
+GET /api/recordings/{banks}/frames?at=0
 GET /api/recordings/{banks}/search?query=m1
 GET /api/recordings/{banks}/events/A/0
 GET /api/recordings/{banks}/cones/A/0

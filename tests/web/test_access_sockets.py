@@ -56,7 +56,7 @@ MESSAGES = {
     "here": (SILENT, ALL, {"axis": "time", "at": 1}),
     "point": ("point", COMMENT, {"axis": "time", "at": 1}),
     "follow": (SILENT, EDIT, {"role": "presenter"}),
-    "play": ("cursor", EDIT, {"at": 1}),
+    "play": ("cursor", EDIT, {"at": 10**9}),  # behind the end, so that one frame comes
     "pause": ("cursor", EDIT, {"at": 2}),
     "seek": ("cursor", EDIT, {"at": 3}),
     "speed": ("cursor", EDIT, {"speed": 2}),
@@ -218,8 +218,6 @@ async def answered_kinds(socket: WebsocketCommunicator) -> set[str]:
         answer = await answer_to(socket, {"type": kind, "session": kind, **fields})
         assert answer["type"] in (kind, "frame", "refused")
         kinds |= set() if answer["type"] == "refused" else {kind}
-        if kind in SHOWING:
-            await socket.send_json_to({"type": "pause", "session": kind})
     return kinds
 
 

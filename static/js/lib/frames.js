@@ -79,7 +79,8 @@ export function createFrames(topology, grows = false) {
     at,
     end,
     covers,
-    begin: () => base?.x ?? Infinity,
+    /** Returns what was read last, null before the first frame. */
+    last: () => moment,
     /**
      * Returns the number of the frame around a place, null without one.
      * @param {number} x

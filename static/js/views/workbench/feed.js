@@ -11,7 +11,7 @@ const SERVER_EVERY = 250; // ms
 const PAD = 0.25; // share of the view that is loaded beside it, at both sides
 const ROOM_FOR_PAD = 2.5; // how much more than one exact window a padded one may hold
 const LISTING = ["filters", "pages", "selection", "detail"]; // what changes the rows of the panels
-const COURSE = ["now", "axis", "playing", "speed", "from", "to", "snapshot", "idle"]; // what changes the frames
+const COURSE = ["axis", "playing", "speed", "from", "to", "snapshot", "idle"]; // what changes the frames
 
 /**
  * Makes the feed of a page.
@@ -135,6 +135,7 @@ export function createFeed(app, session) {
         prefetch(state);
       }
       if (hasAny(keys, ...COURSE)) playing.want(state);
+      else if (keys.has("now")) playing.keepUp(state);
       const lacksRows = hasAny(keys, ...LISTING) && state.shown && app.listed.missing(state.shown) !== null;
       if (lacksRows || hasAny(keys, "now", "cut", "window", "axis", "playing")) showSoon(state);
     },

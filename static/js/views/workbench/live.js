@@ -65,8 +65,8 @@ export function createLive(app, feed, overview) {
     Object.assign(recording.extent, news.extent);
     Object.assign(recording.counts, news.counts);
     app.source.forget();
-    if (!player.state.playing) app.playing.again();
     if (isLive) toHead(length);
+    if (!player.state.playing) app.playing.again();
     if (isLive || sawAll) feed.refresh();
     setText(words, sentence(news));
     if (news.judged > app.snapshots.list().length) readSnapshots();

@@ -19,7 +19,8 @@ const ROWS_EVERY = 500; // ms between two questions for other rows
  */
 export function createPlaying(app, session, onFrame) {
   const { player, topology, source, socket } = app;
-  const frames = createFrames(topology, app.recording.status === "open");
+  const grows = app.recording.status === "open";
+  const frames = createFrames(topology, grows);
   /** @type {{ what: string, fields: object, playing: boolean, rate: number } | null} */
   let asked = null;
   let sequence = 0; // of the last frame
@@ -53,13 +54,24 @@ export function createPlaying(app, session, onFrame) {
     const [fields, rate] = [fieldsOf(state), rateOf(state)];
     const what = JSON.stringify(fields);
     const isSame = asked?.what === what;
-    if (!isSame || !frames.covers(now)) return restart(state, { what, fields, playing, rate });
+    const isFresh = playing && !asked?.playing && grows; // what came meanwhile may stand before the last frame
+    if (!isSame || isFresh || !frames.covers(now)) return restart(state, { what, fields, playing, rate });
     if (!socket.isOpen()) return void fetchAhead(state, rate);
     if (playing && !asked.playing) goOn(state, fields, rate);
     if (!playing && asked.playing) socket.send({ type: "pause", session, ...place(state, now) });
     if (playing && asked.playing && rate !== asked.rate) socket.send({ type: "speed", session, rate, speed: state.speed });
     asked = { what, fields, playing, rate };
     if (playing) tellRead(now);
+  }
+
+  /**
+   * Does the same where only the cursor has moved.
+   * @param {PlayerState} state
+   */
+  function keepUp(state) {
+    if (!asked || !frames.covers(state.now)) return want(state);
+    if (!socket.isOpen()) fetchAhead(state, asked.rate);
+    else if (state.playing) tellRead(state.now);
   }
 
   /**
@@ -115,7 +127,7 @@ export function createPlaying(app, session, onFrame) {
     }
     if (frames.take(frame)) ({ sequence } = frame);
     onFrame();
-    want(player.state);
+    keepUp(player.state);
   }
 
   /**
@@ -156,9 +168,10 @@ export function createPlaying(app, session, onFrame) {
   return {
     hear,
     want,
+    keepUp,
     wantRows,
-    /** Returns what is there at the cursor, null before the frames reach it. */
-    moment: () => frames.at(player.state.now),
+    /** Returns what is there at the cursor, or what was read last; null before there is anything. */
+    moment: () => frames.at(player.state.now) ?? frames.last(),
     /** Begins anew, as the connection was lost or more has come. */
     again() {
       askedAt = -Infinity;

@@ -1,0 +1,76 @@
+"""The workbench plays from the frames of the server."""
+
+import json
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import open_sample
+from tests.browser.test_open_recording import grows  # noqa: F401, a fixture
+
+FRAMES = 20  # more than these arrive while one plays for 10 s
+
+
+@pytest.fixture
+def frames(page):
+    """Return the frames that the page gets, as they come."""
+    found: list[dict] = []
+
+    def take(text: str | bytes) -> None:
+        message = json.loads(text)
+        if message["type"] == "frame":
+            found.append(message)
+
+    page.on("websocket", lambda socket: socket.on("framereceived", take))
+    return found
+
+
+def play(page, frames: list[dict]) -> None:
+    """Play until more than FRAMES frames have come."""
+    page.locator("#wb-play").click()
+    before = len(frames)
+    for _ in range(300):
+        if len(frames) > before + FRAMES:
+            return
+        page.wait_for_timeout(200)
+    raise AssertionError(f"{len(frames) - before} frames came in 60 s")
+
+
+def test_frames_come_while_a_sample_plays_and_the_panels_follow(samples, page, frames):
+    page.goto("/")
+    open_sample(page, re.compile("two banks", re.I))
+    readout = page.locator("#wb-readout")
+    page.keyboard.press("Home")
+    before = readout.text_content()
+    play(page, frames)
+    assert readout.text_content() != before
+    numbers = [frame["sequence"] for frame in frames]
+    assert numbers == sorted(numbers)
+    assert all(later["from"] in (None, earlier["at"]) for earlier, later in pairwise(frames))
+
+
+def test_frames_come_while_an_open_recording_plays(page, frames, grows):  # noqa: F811
+    pk, _ = grows
+    page.goto(f"/recordings/{pk}")
+    page.locator("#workbench.is-ready").wait_for()
+    page.keyboard.press("v")  # it no longer follows the head
+    page.keyboard.press("Home")
+    play(page, frames)
+
+
+def test_without_a_websocket_the_page_says_so_and_plays_over_http(samples, page, frames):
+    page.goto("/")
+    page.route_web_socket(re.compile("/ws/recordings/"), lambda socket: socket.close())
+    with page.expect_response(re.compile(r"/frames\?")) as first:
+        open_sample(page, re.compile("two banks", re.I))
+    assert first.value.ok
+    expect(page.locator("#wb-lost")).to_contain_text("over HTTP")
+    page.keyboard.press("Home")
+    before = page.locator("#wb-readout").text_content()
+    with page.expect_response(re.compile(r"/frames\?.*key=false")) as further:
+        page.locator("#wb-play").click()
+    assert further.value.ok
+    expect(page.locator("#wb-readout")).not_to_have_text(before)
+    assert frames == []
