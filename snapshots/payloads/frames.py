@@ -126,8 +126,13 @@ class FramePayload(_Begins):
     strays: NotRequired[TypedArray]
 
 
+@described
 class FramesPayload(TypedDict):
-    """Frames that follow each other."""
+    """Frames that follow each other.
+
+    Attributes:
+        frames: the frames, of which each begins where the one before ends.
+    """
 
     frames: list[FramePayload]
 
