@@ -9,8 +9,8 @@ import { createPresence } from "./presence.js";
 import { createPresenting } from "./presenting.js";
 
 const LOST =
-  "Not connected by a websocket. What you see may be old, and the replay is asked for over HTTP. The page connects " +
-  "again by itself.";
+  "Not connected by a websocket. What you see may be old. The replay is asked for over HTTP until the page connects " +
+  "again, which it does by itself.";
 
 /**
  * Wires everything that people share. `page` is what recallPage returned.
