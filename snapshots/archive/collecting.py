@@ -185,7 +185,7 @@ def collect(collector: Collector) -> None:
         ask = POLLS[collector.engine]
         outcome = ask(collector.owner, collector.url, collector.job_key, collector)
         problem = " ".join(outcome.problems)[:LONGEST_ERROR]
-    except Moved:
+    except (Moved, Collector.DoesNotExist):
         logger.info("The round of the collector %s ended: it was moved or deleted", collector.pk)
         Collector.objects.filter(pk=collector.pk).update(next_poll_at=timezone.now())
         return

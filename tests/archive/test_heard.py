@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.db import OperationalError
 
-from snapshots.archive import collecting, columns, filling, queries
+from snapshots.archive import collecting, columns, filling, queries, watching
 from snapshots.domain.archive.model import CheckpointFacts, JobFacts
 from snapshots.models import Collector, EngineJob
 from tests.archive.flink_server import RecordedFlink, Server
@@ -228,3 +228,22 @@ def test_a_round_ends_when_its_collector_is_moved_or_deleted(ada, flink, change,
         with pytest.raises(collecting.Moved):
             collecting.poll(ada, url, collector=row)
     assert not EngineJob.objects.exists()
+
+
+def test_a_collector_that_is_deleted_before_its_round_is_announced_is_no_fault(
+    ada, monkeypatch, caplog
+):
+    caplog.set_level("INFO")
+    collector = Collector.objects.create(owner=ada, engine="flink", url="http://flink:8081")
+    EngineJob.objects.create(owner=ada, engine="flink", key="k", collector=collector)
+    job = EngineJob.objects.get()
+
+    def ask(*_):
+        Collector.objects.all().delete()
+        watching.news_of(job)
+
+    monkeypatch.setattr(collecting.services, "require_allowed", lambda *_: None)
+    monkeypatch.setitem(collecting.POLLS, "flink", ask)
+    collecting.collect(collector)
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    assert "was moved or deleted" in caplog.text
