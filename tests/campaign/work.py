@@ -81,8 +81,7 @@ class Work:
     def begin_calm(self) -> None:
         """Do each kind once, and compare the uploads with the reference."""
         client = self.client()
-        self.webhook.begin(client)
-        self.flink.begin(client)
+        self.begin_others(client)
         self.topology = client.post("/topologies", RING).body["id"]
         kept = Piece("damaged", "kept")
         self.pieces.append(kept)
@@ -90,10 +89,15 @@ class Work:
         self.kept = kept.recording
         self.notes.begin(client, self.kept)
         for kind in {"damaged": 0} | self._weights:
-            piece = self._do(client, kind)
+            piece = self.do(client, kind)
             self.calm[kind] = self.outcome(client, piece)
             if (sample := self._sample(kind)) and not piece.is_deleted:
                 self.faults += differences(sample, self.calm[kind])
+
+    def begin_others(self, client: Client) -> None:
+        """Begin what goes on all the time beside the pieces."""
+        self.webhook.begin(client)
+        self.flink.begin(client)
 
     def start(self, threads: int) -> None:
         for number in range(1, threads + 1):
@@ -120,12 +124,13 @@ class Work:
         while not self._is_over.is_set():
             kind = dice.choices(list(self._weights), list(self._weights.values()))[0]
             try:
-                piece = self._do(client, kind)
+                piece = self.do(client, kind)
                 time.sleep(dice.uniform(0, 0.5) if piece.recording else 1.0)
             except Exception as error:
                 self.faults.append(f"{kind} could not be finished: {type(error).__name__}: {error}")
 
-    def _do(self, client: Client, kind: str) -> Piece:
+    def do(self, client: Client, kind: str) -> Piece:
+        """Ask for one piece of a kind, and wait until it has ended."""
         piece = Piece(kind, f"{kind} {next(self._names)}")
         if kind not in ("reading", *NOTES):
             self.pieces.append(piece)
