@@ -164,7 +164,7 @@ OF_THE_SERVER = (
     Message(
         ("cursor",),
         '"at" or "step", "playing", "speed", "by", "client"',
-        "the cursor of a presenter who shares no view, for followers",
+        "where the cursor of a presenter was moved without a view, for followers",
     ),
     Message(
         ("point",),

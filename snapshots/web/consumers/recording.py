@@ -257,9 +257,11 @@ class RecordingConsumer(JsonConsumer):
 
         A page that shares its whole view moves its followers by that.
         """
-        if message.get("session") is not None:
+        plays = message.get("session") is not None
+        if plays:
             await self.playing.take(message)
-        if kind in MOVED and not (self.guest is not None and self.guest.shares_view):
+        is_seen = plays and self.guest is not None and self.guest.shares_view
+        if kind in MOVED and not is_seen:
             self._present(kind, message)
 
     def _present(self, kind: str, message: Mapping[str, Any]) -> None:

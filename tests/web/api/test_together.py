@@ -161,6 +161,7 @@ async def test_followers_get_the_whole_view_and_nobody_else_does(people, banks):
     assert (view["person"], view["recording"]) == (people["editor"].pk, banks.pk)
     assert await none_of(other, "view")
     assert await none_of(presenter, "view")
+    await presenter.send_json_to({"type": "seek", "at": 2, "session": 1})  # its view shows it
     await presenter.send_json_to({"type": "seek", "at": 3})
     assert (await next_of(follower, "cursor"))["at"] == 3
     await close(presenter, follower, other)
