@@ -262,7 +262,9 @@ def test_the_launcher_prints_the_same_sentences(in_the_open, capsys):
 
 
 @pytest.mark.slow
-def test_make_run_warns_where_others_can_reach_it(launched_with):
+def test_make_run_warns_where_others_can_reach_it(launched_with, tmp_path):
+    (tmp_path / "var").mkdir()
+    shutil.copy(migrated_database(), tmp_path / "var")
     run = launched_with("worker: exec sleep 1000\n", PUBLIC_URL="http://cutline.example")
     run.wait_to_say(r"Warning: PUBLIC_URL begins with http\. Others can reach this server")
     run.wait_to_say(r"worker")
