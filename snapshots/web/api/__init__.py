@@ -30,6 +30,7 @@ from snapshots.web.api import (
     properties,
     recordings,
     replay,
+    replies,
     reruns,
     reviews,
     sharing,
@@ -67,7 +68,11 @@ class Api(NinjaAPI):
         return _document(self, path_prefix)
 
 
-_document = cache(get_schema)
+@cache
+def _document(api: NinjaAPI, path_prefix: str) -> OpenAPISchema:
+    document = get_schema(api, path_prefix)
+    replies.describe(document)
+    return document
 
 
 DESCRIPTION = """Whatever a page of Cutline can do, this API can do.

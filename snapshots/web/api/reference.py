@@ -88,7 +88,8 @@ class Call:
         parameters: groups of parameters by where they stand.
         body_kind: the media type of the body; empty if there is none.
         body: the fields of the body.
-        answers: each status with the type of its content.
+        answers: each status with the type of its content, if the call is not refused.
+        refusals: the statuses with which it may be refused.
         example: a command that makes the call.
     """
 
@@ -101,6 +102,7 @@ class Call:
     body_kind: str
     body: tuple[Field, ...]
     answers: tuple[tuple[str, str], ...]
+    refusals: tuple[str, ...]
     example: str
 
 
@@ -171,6 +173,9 @@ def _call(document: Json, path: str, method: str, call: Json) -> Call:
         body_kind=body_kind,
         body=_fields(body),
         answers=tuple(_answers(call)),
+        refusals=tuple(
+            status for status in call["responses"] if status >= "4" and status.isdigit()
+        ),
         example=_example(path, method, call, body_kind, body),
     )
 
@@ -197,8 +202,9 @@ def _body(document: Json, call: Json) -> tuple[str, Json]:
 
 def _answers(call: Json) -> Iterator[tuple[str, str]]:
     for status, answer in call["responses"].items():
-        content = answer.get("content", {}).get("application/json")
-        yield str(status), kind_of(content["schema"]) if content else "nothing"
+        if status < "4":
+            content = answer.get("content", {}).get("application/json")
+            yield status, kind_of(content["schema"]) if content else "nothing"
 
 
 def _fields(schema: Json) -> tuple[Field, ...]:

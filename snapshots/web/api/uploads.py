@@ -116,7 +116,9 @@ def end_upload(request: HttpRequest, id: UploadId) -> HttpResponse:
 
 
 @router.post(
-    "/uploads/{int:id}", response={204: None}, openapi_extra=tus.documented(PIECE | OVERRIDE)
+    "/uploads/{int:id}",
+    response={200: None, 204: None},
+    openapi_extra=tus.documented(PIECE | OVERRIDE),
 )
 def send_piece_by_post(request: HttpRequest, id: UploadId) -> HttpResponse:
     """Do what `X-HTTP-Method-Override` says, for networks that let only POST pass."""

@@ -15,7 +15,10 @@ from tests.web.stored_uploads import parts_of, stored_upload
 from webapp.accounts import audit
 from webapp.accounts.models import AuditEntry
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("data_dir", "every_reply_is_documented"),
+]
 
 
 @pytest.fixture

@@ -19,7 +19,10 @@ from webapp.notices.models import Notice
 from webapp.teams import services as teams
 from webapp.teams.models import Membership
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("data_dir", "every_reply_is_documented"),
+]
 
 
 @pytest.fixture

@@ -14,7 +14,10 @@ from snapshots.services import retention
 from tests.web.given import a_client, a_person, uploads_of
 from webapp.accounts.services import make_token
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("data_dir", "every_reply_is_documented"),
+]
 
 HEADER = {
     "kind": "header",

@@ -21,7 +21,10 @@ from webapp.teams import services as teams
 from webapp.teams.models import Membership
 from webapp.teams.roles import Role
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("data_dir")]
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("data_dir", "every_reply_is_documented"),
+]
 
 TUS = {"Tus-Resumable": "1.0.0"}
 LOG = native(two_banks())
