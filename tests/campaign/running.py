@@ -165,6 +165,7 @@ class Campaign:
         unanswered = sum(client.unanswered for client in work.clients)
         put_off = sum(client.put_off for client in work.clients)
         starts = ", ".join(f"{name} {count}" for name, count in system.starts.items())
+        aside = sum(len(system.set_aside(folder)) for folder in ("uploads", "store"))
         longest = max((wait.seconds for wait in watch.ended), default=0.0)
         return [
             "accepted: " + ", ".join(f"{kind} {count}" for kind, count in accepted.items()),
@@ -172,5 +173,6 @@ class Campaign:
             f"{unanswered} requests without an answer, {put_off} put off with 429, 503 or 507",
             f"{len(watch.ended)} lost jobs; the longest wait {longest:.1f} s in all, "
             f"{watch.longest.served if watch.longest else 0:.1f} s while a worker was ready",
+            f"set aside: {aside}",
             f"starts: {starts}",
         ]

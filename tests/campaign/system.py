@@ -194,11 +194,18 @@ class System(Stack):
 
     def held(self, folder: str) -> set[str]:
         """What lies in the folder of uploads, or of stores, beside what is set aside."""
-        if self.objects is None:
-            return {path.name for path in (self.folder / folder).iterdir()} - {ASIDE}
-        keys = [key.split("/") for key in self.objects.keys(folder)]
-        put_aside = {key[1].removesuffix(".json") for key in keys if key[0] == ASIDE}
-        return {key[0] for key in keys} - put_aside - {ASIDE, INSTALLATION}
+        return self._names(folder) - self.set_aside(folder) - {ASIDE, INSTALLATION}
+
+    def set_aside(self, folder: str) -> set[str]:
+        """What of it a sweep has set aside, because no row named it."""
+        notes = {name for name in self._names(f"{folder}/{ASIDE}") if name.endswith(".json")}
+        return {name.removesuffix(".json") for name in notes}
+
+    def _names(self, folder: str) -> set[str]:
+        if self.objects is not None:
+            return {key.partition("/")[0] for key in self.objects.keys(folder)}
+        here = self.folder / folder
+        return {path.name for path in here.iterdir()} if here.is_dir() else set()
 
     def upload(self, name: str) -> bytes:
         """The bytes of an upload where it is kept."""

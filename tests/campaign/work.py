@@ -83,16 +83,17 @@ class Work:
         client = self.client()
         self.begin_others(client)
         self.topology = client.post("/topologies", RING).body["id"]
-        kept = Piece("damaged", "kept")
-        self.pieces.append(kept)
-        self._upload(client, kept)
-        self.kept = kept.recording
+        self.kept = self._calmly(client, "damaged").recording
         self.notes.begin(client, self.kept)
-        for kind in {"damaged": 0} | self._weights:
-            piece = self.do(client, kind)
-            self.calm[kind] = self.outcome(client, piece)
-            if (sample := self._sample(kind)) and not piece.is_deleted:
-                self.faults += differences(sample, self.calm[kind])
+        for kind in self._weights.keys() - {"damaged"}:
+            self._calmly(client, kind)
+
+    def _calmly(self, client: Client, kind: str) -> Piece:
+        piece = self.do(client, kind)
+        self.calm[kind] = self.outcome(client, piece)
+        if (sample := self._sample(kind)) and not piece.is_deleted:
+            self.faults += differences(sample, self.calm[kind])
+        return piece
 
     def begin_others(self, client: Client) -> None:
         """Begin what goes on all the time beside the pieces."""
