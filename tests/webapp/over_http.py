@@ -71,9 +71,9 @@ class Api:
         kind = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
         return self.call("POST", "/recordings", body, **kind)
 
-    def ended(self, job: int) -> dict[str, Any]:
-        """Return the job once it has ended."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+    def ended(self, job: int, patience: float = PATIENCE_SECONDS) -> dict[str, Any]:
+        """Return the job once it has ended. Raises: AssertionError after these seconds."""
+        deadline = time.monotonic() + patience
         while (found := self.get(f"/jobs/{job}"))["state"] in ("queued", "running"):
             assert time.monotonic() < deadline, f"the job is still under way: {found}"
             time.sleep(0.05)

@@ -232,7 +232,7 @@ def check(cluster: Cluster, expected: dict[str, object], strike: Strike, phase: 
     accepted = cluster.job_in(phase)
     try:
         strike(cluster, accepted["job"])
-        job = cluster.api.ended(accepted["job"])
+        job = cluster.api.ended(accepted["job"], PATIENCE_SECONDS)
         assert job["state"] == "done", job
         assert cluster.api.get(f"/recordings/{accepted['id']}")["status"] == "ready"
         until(lambda: len(stores(cluster.stack)) == 1)
@@ -269,7 +269,7 @@ def test_a_worker_runs_two_jobs_with_local_sparks_at_the_same_time(tmp_path, exp
 def check_two_jobs(api: Api, stack: Stack, expected: dict[str, object]) -> None:
     jobs = [api.upload(a_joined_log()).body["job"] for _ in range(2)]
     until(lambda: {api.get(f"/jobs/{job}")["state"] for job in jobs} == {"running"})
-    assert [api.ended(job)["state"] for job in jobs] == ["done", "done"]
+    assert [api.ended(job, PATIENCE_SECONDS)["state"] for job in jobs] == ["done", "done"]
     assert len(stores(stack)) == 2
     for store in stores(stack):
         compare(stored(store), expected)
