@@ -189,8 +189,8 @@ class Stack:
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             return False
 
-    def wait_for(self, what: str, is_there) -> None:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+    def wait_for(self, what: str, is_there, patience: float = PATIENCE_SECONDS) -> None:
+        deadline = time.monotonic() + patience
         while not is_there():
             ended = [name for name, process in self.processes.items() if process.poll() is not None]
             logs = "\n".join(self.said(name)[-3000:] for name in self.processes)

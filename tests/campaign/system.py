@@ -28,6 +28,7 @@ from webapp import embedded_redis, machine
 
 RESTART_SECONDS = 1.0
 POLL_SECONDS = 0.1
+START_SECONDS = 300  # on a machine that does much else
 LASTING_PORTS = range(20_000, 32_000)  # below those of outgoing connections
 ASIDE, INSTALLATION = "aside", "installation.json"  # lie beside uploads and stores
 DISK_BYTES = 3 * 2**30
@@ -72,7 +73,10 @@ class System(Stack):
         for name in self.names[1:]:
             self._launch(name)
         self._keeper.start()
-        self.wait_for("every process", lambda: self.answers() and self.live_workers() > 0)
+        self.wait_for("every process", self.is_up, START_SECONDS)
+
+    def is_up(self) -> bool:
+        return self.answers() and self.live_workers() > 0
 
     def _settings(self) -> dict[str, str]:
         scratch = self.folder / "TMPDIR"
