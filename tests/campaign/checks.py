@@ -97,9 +97,9 @@ def files(system: System) -> list[str]:
 
 def file_faults(system: System) -> list[str]:
     faults = []
-    for folder, column in (("uploads", "upload"), ("store", "store")):
-        query = f"SELECT {column} FROM snapshots_recording WHERE {column} <> ''"
-        rows = {name for (name,) in system.database.rows(query)}
+    for folder, columns in (("uploads", ("upload", "journal")), ("store", ("store",))):
+        query = f"SELECT {', '.join(columns)} FROM snapshots_recording"
+        rows = {name for row in system.database.rows(query) for name in row} - {""}
         held = system.held(folder)
         faults += [f"{folder}/{name} belongs to no recording" for name in sorted(held - rows)]
         faults += [f"{folder}/{name} is missing" for name in sorted(rows - held)]

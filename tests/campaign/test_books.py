@@ -10,12 +10,13 @@ from random import Random
 
 import pytest
 
-from tests.campaign import opened, resumed, webhooks
+from tests.campaign import checks, opened, resumed, webhooks
 from tests.campaign.collecting import Flink
 from tests.campaign.database import Database
 from tests.campaign.logs import samples
 from tests.campaign.notes import Notes
 from tests.campaign.objects import Line
+from tests.campaign.system import System
 from tests.campaign.webhooks import Webhook
 from tests.campaign.work import Piece
 from tests.webapp.over_http import Answer
@@ -189,6 +190,24 @@ def test_a_checkpoint_that_is_missing_doubled_or_other_is_noticed(shared_data):
         assert "and Flink told" in differences(right | {"status": "lost"})[0]
     finally:
         flink.stop()
+
+
+def test_only_what_no_row_names_is_left_over(tmp_path):
+    system = System(tmp_path)
+    with closing(sqlite3.connect(tmp_path / "cutline.sqlite3")) as connection:
+        connection.executescript(
+            "CREATE TABLE snapshots_recording (upload, journal, store);"
+            "INSERT INTO snapshots_recording VALUES ('log', '', 'j1'), ('', 'journal', '');"
+        )
+    for name in ("uploads/log", "uploads/journal", "store/j1", "uploads/aside/old.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert checks.file_faults(system) == []
+    (tmp_path / "uploads" / "journal").rename(tmp_path / "uploads" / "other")
+    assert checks.file_faults(system) == [
+        "uploads/other belongs to no recording",
+        "uploads/journal is missing",
+    ]
 
 
 def test_a_line_that_is_cut_refuses_and_carries_again_when_it_is_joined():
