@@ -151,3 +151,9 @@ def test_what_was_not_told_about_is_named():
         "Known vulnerabilities, by the registry: none in 2 packages.\nNot known for 1: c.",
         True,
     )
+
+
+def test_a_package_that_was_skipped_is_not_called_clean():
+    skipped = {"name": "c", "skip_reason": "Dependency not found on PyPI and could not be audited"}
+    report = advisories._sorted([{"name": "a", "version": "1", "vulns": []}, skipped])
+    assert (report.clean, report.unknown) == (["a"], ["c"])
