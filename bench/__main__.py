@@ -10,6 +10,7 @@ import sys
 MEASUREMENTS = (
     ("The store in one process", "bench.store"),
     ("A cut from an object store", "bench.objects"),
+    ("What playing costs the server", "bench.playing"),
     ("The smallest part with a verdict", "bench.shrinking"),
     ("The Spark jobs beside DuckDB", "bench.jobs"),
     ("The simulators and the check", "bench.simulator"),

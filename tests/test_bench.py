@@ -17,6 +17,7 @@ from bench import (
     large_log,
     lists,
     performance_plot,
+    playing,
     recording_calls,
     reviews,
     server,
@@ -39,6 +40,7 @@ HERE = {
     "bench.jobs",
     "bench.lists",
     "bench.objects",
+    "bench.playing",
     "bench.recording_calls",
     "bench.reviews",
     "bench.schedule",
@@ -179,6 +181,13 @@ def test_the_measurement_of_an_idle_system_runs_to_its_end(tmp_path, capsys):
     assert "Spark is warm after the worker's start" in printed
     groups = {line.split(",")[0] for line in printed.splitlines() if ", processes:" in line}
     assert groups >= set(idle.GROUPS.values())  # and what loads the samples
+
+
+def test_the_measurement_of_playing_runs_to_its_end(capsys):
+    playing.main(20_000)
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0].rsplit(" ")[-1] for line in lines] == ["players"] * 4
+    assert all("of a core" in line and " computed" in line for line in lines)
 
 
 def test_make_bench_runs_every_measurement():
