@@ -11,6 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
+from django import conf
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.test import Client, override_settings
 from django.urls import URLResolver, get_resolver, resolve
@@ -35,6 +37,7 @@ from tests.web.access_rows import (
 )
 from tests.web.access_world import MEMBERS, READER, VISITOR, WORD, World, file_named, make_world
 from webapp.accounts.models import ApiToken, Session
+from webapp.accounts.services import make_token
 from webapp.links.models import ForbiddenTeam, PublicLink, ShortLink
 from webapp.middleware import is_public
 from webapp.teams.models import Invitation, Membership, Team
@@ -209,6 +212,59 @@ def changes_of_others(answer: Answer) -> set[str]:
 def kept(text: str) -> str:
     """Return a text without numbers, and without what is another in each answer."""
     return CHANGES_EACH_TIME.sub("", text)
+
+
+# --- what an owner may not do ---------------------------------------------------------------------
+
+
+QUESTIONS = re.compile(r"/api/(\w+/\{\w+\}/(cuts|properties|bisect)|mappings/preview)$")
+READING = ("GET", "HEAD", "OPTIONS")
+
+
+def test_a_token_that_only_reads_changes_nothing(world):
+    owner = User.objects.get(pk=world.things["owner"])
+    client = Client(raise_request_exception=False)
+    client.defaults["HTTP_AUTHORIZATION"] = f"Bearer {make_token(owner, 'r', scope='read')[1]}"
+    wrong = []
+    for row in ROWS:
+        if row.is_call and RULES[row.rule]["owner"] == DONE:
+            answer = asked(client, row, world.things)
+            asks = row.method in READING or QUESTIONS.match(row.address)
+            if (DONE if asks else "needs-writing") not in answer.outcome + answer.text:
+                wrong.append(f"{row}: {answer.outcome}")
+            wrong += changes_in(row, answer, may_change=bool(asks))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_page_of_another_site_changes_nothing(world):
+    """A browser sends the cookie of the session along, and has no CSRF token to send."""
+    client = Client(raise_request_exception=False, enforce_csrf_checks=True)
+    wrong = []
+    for row in ROWS:
+        if row.method not in READING and RULES[row.rule]["owner"] == DONE:
+            client.cookies[conf.settings.SESSION_COOKIE_NAME] = world.sessions["owner"]
+            answer = asked(client, row, world.things)
+            wrong += [] if answer.outcome.startswith("403 ") else [f"{row}: {answer.outcome}"]
+            wrong += changes_in(row, answer, may_change=False)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_sample_is_changed_by_nobody(world):
+    recordings = ("banks", "open", "late", "failing", "flink", "simulated")
+    things = {**world.things, **dict.fromkeys(recordings, world.things["sample"])}
+    wrong = []
+    for row in ROWS:
+        if row.address.startswith("/api/recordings/{") and row.rule in ("edits", "comments"):
+            answer = asked(world.client("owner", by_token=True), row, things)
+            wrong += [] if answer.outcome.startswith("403 ") else [f"{row}: {answer.outcome}"]
+            wrong += changes_in(row, answer, may_change=False)
+    assert not wrong, "\n".join(wrong)
+
+
+def changes_in(row: Row, answer: Answer, *, may_change: bool) -> list[str]:
+    """Return a sentence if a request changed what it may not."""
+    changed = {f"{kind} {name}" for kind, name in answer.changed if name not in NOTED}
+    return [f"{row} was refused, and yet: {changed}"] if changed and not may_change else []
 
 
 # --- no address is without a row ------------------------------------------------------------------
