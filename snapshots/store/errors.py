@@ -6,9 +6,17 @@ from snapshots.store.layout import FOLDERS
 
 
 class StoreError(Exception):
-    """A stored recording cannot be used."""
+    """A stored recording cannot be used.
 
-    permanent = True  # a retry cannot help
+    Attributes:
+        permanent: whether a retry cannot help.
+        code: the last part of the problem's type, for programs.
+        title: the problem in a few words, for people.
+    """
+
+    permanent = True
+    code = "store-damaged"
+    title = "Damaged recording"
 
 
 class StoreMissing(StoreError):
@@ -35,6 +43,29 @@ class StoreDamaged(StoreError):
         self.where = where
         self.what = what
         self.cause = cause
+
+
+class OfAnotherVersion(StoreDamaged):
+    """A recording was stored in a layout that this version of Cutline does not read.
+
+    Args:
+        where: the name of the file that says so, within the recording.
+        version: the version of the layout that it has; none in the oldest.
+        read: the versions of the layout that are read.
+    """
+
+    code = "stored-by-another-version"
+    title = "Stored by another version"
+
+    def __init__(self, where: str, version: object, read: tuple[int, ...]) -> None:
+        self.where = where
+        self.what = (
+            "This recording was stored by another version of Cutline. Its layout is "
+            f"{'older than version 2' if version is None else f'version {version}'}; "
+            f"this Cutline reads version {' and '.join(map(str, read))}."
+        )
+        self.cause = "Nothing is damaged. It must be read again from its upload."
+        Exception.__init__(self, f"{self.what} {self.cause}")
 
 
 class StoreUnreachable(Exception):

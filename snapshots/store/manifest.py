@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from snapshots.domain.model.as_json import members_as_json
-from snapshots.store.errors import StoreDamaged, StoreMissing
+from snapshots.store.errors import OfAnotherVersion, StoreDamaged, StoreMissing
 from snapshots.store.header_fields import HeaderFields
 from snapshots.store.layout import MANIFEST, PARTED
 
@@ -111,12 +111,10 @@ class Manifest:
 
 
 def _checked(content: dict[str, Any], fields_beside: Callable[[], Mapping[str, Any]]) -> Manifest:
-    if content["format"] != FORMAT or content["version"] not in _READABLE:
-        raise StoreDamaged(
-            MANIFEST,
-            f"It says {content['format']!r} {content['version']!r}, not {FORMAT!r} {VERSION}.",
-            "Was it written by another release? Use a newer one, or ingest the log again.",
-        )
+    if content["format"] != FORMAT:
+        raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
+    if content["version"] not in _READABLE:
+        raise OfAnotherVersion(MANIFEST, content["version"], _READABLE)
     extra = content["header_extra"]
     extent = Extent(*(int(content["extent"][key]) for key in ("from", "to", "steps")))
     return Manifest(

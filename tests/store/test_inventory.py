@@ -26,7 +26,7 @@ from snapshots.domain.inventory.model import (
 )
 from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
 from snapshots.domain.inventory.restore_check import check_upload
-from snapshots.store.errors import StoreDamaged
+from snapshots.store.errors import OfAnotherVersion, StoreDamaged
 from snapshots.store.inventory.differences import ADDED, CHANGED, REMOVED, SAME, UNKNOWN, Wanted
 from snapshots.store.inventory.layout import CONTENTS, ENTRIES, UPLOAD, VERSION
 from snapshots.store.inventory.reading import StoredInventory, as_checkpoint
@@ -395,7 +395,7 @@ def test_an_inventory_of_another_release_is_refused(tmp_path, version):
     else:
         document["version"] = version
     path.write_bytes(orjson.dumps(document))
-    with pytest.raises(StoreDamaged, match="another release"):
+    with pytest.raises(OfAnotherVersion, match="another version of Cutline"):
         StoredInventory(tmp_path).checkpoint(0)
 
 

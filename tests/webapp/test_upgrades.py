@@ -1,5 +1,6 @@
 """An upgrade is: stop, install the new code, `make run`. The data of earlier versions open."""
 
+import json
 import os
 import re
 import signal
@@ -20,6 +21,8 @@ import pytest
 from tests.campaign import database as servers
 from tests.stack import ROOT, clean_environment
 from tests.webapp.launched import PATIENCE_SECONDS, wait_until_nothing_is_left
+from tests.webapp.upgrades import comparing, packages
+from tests.webapp.upgrades.contents import IN_PIECES
 from webapp import embedded_redis
 
 pytestmark = pytest.mark.slow
@@ -28,6 +31,19 @@ OWNER = "owner@localhost"
 FIRST = ROOT / "tests/data/upgrades/0.1.0-first.zip"
 ADDRESS = re.compile(r'(?:href|data-url)="(/[^"#]*)')
 OF_A_KIND = 1  # addresses that differ in their numbers alone
+PACKAGES = tuple(name for name in packages.NAMES if name != FIRST.stem)
+OF_ANOTHER_LAYOUT = {"1-store-1", "2-inventory-1"}
+"""Packages with recordings that must be read again; the upgrade says so, and does it."""
+NAMES_ALL = r"slowest|waited_for"  # migration 0014: a failed checkpoint names all that were late
+MENDED = r"/archive/.*(phase|missing|/compare\?)"  # migration 0007: what kept a checkpoint
+PLANS = r"/restore-plan|why_unknown"  # plans are in the order of the job, and all in other words
+SAID_OTHERWISE: dict[str, tuple[str, ...]] = {
+    "2-inventory-1": (NAMES_ALL, MENDED),
+    "3-first": (NAMES_ALL, PLANS),
+    "4-notes": (NAMES_ALL,),
+    "5-store-2": (NAMES_ALL,),
+}
+"""What is rightly said otherwise since a package was made: patterns of the call and the field."""
 STEPS = """
 import django
 django.setup()
@@ -133,3 +149,85 @@ def answered(browser: OpenerDirector, address: str) -> tuple[int, str]:
             return answer.status, answer.read().decode() if is_page else ""
     except HTTPError as error:
         return error.code, ""
+
+
+def on_databases() -> list:
+    """Return each package with each database, of which `make test` takes one in turn."""
+    return [
+        pytest.param(
+            *(name, database),
+            marks=[] if number % 2 == turn else [pytest.mark.long],
+            id=f"{name}-{database}",
+        )
+        for number, name in enumerate(PACKAGES)
+        for turn, database in enumerate(("sqlite", "postgres"))
+    ]
+
+
+@pytest.mark.parametrize(("name", "database"), on_databases())
+def test_data_of_an_earlier_version_open_and_say_the_same(tmp_path, name, database, request):
+    facts, environment = installed(name, database, tmp_path)
+    is_whole = request.node.get_closest_marker("long") is not None
+    answers = asked_all(tmp_path, environment, *(["--all"] if is_whole else []))
+    require_answers(name, facts, answers)
+    require_going_on(facts, answers["went_on"])
+
+
+def installed(name: str, database: str, folder: Path) -> tuple[dict, dict[str, str]]:
+    """Unpack a package as an installation on a database; return its facts and environment."""
+    facts = packages.unpack(name, folder)
+    if database == "sqlite":
+        return facts, packages.settings(folder / "var")
+    url = servers.new_database()
+    packages.move_to_postgres(folder / "var", url)
+    return facts, packages.settings(folder / "var", url)
+
+
+def asked_all(folder: Path, environment: dict[str, str], *options: str) -> dict:
+    """Open an installation, and return what it answers."""
+    answers = folder / "answers.json"
+    command = [sys.executable, "-m", "tests.webapp.upgrades.asked"]
+    ran = subprocess.run(
+        [*command, str(folder / "facts.json"), str(answers), *options],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(answers.read_text())
+
+
+def require_answers(name: str, facts: dict, answers: dict) -> None:
+    """Require that all answers, that nothing is lost, and that what must be read again says so."""
+    refused = {each: found for each, found in answers["statuses"].items() if found[0] >= 400}
+    unread = {each for each, found in refused.items() if says_another_version(*found)}
+    assert bool(unread) == (name in OF_ANOTHER_LAYOUT), unread
+    asked_before = {each for each in answers["statuses"] if is_asked_before(each, facts)}
+    assert not {each: refused[each] for each in refused.keys() - unread if each in asked_before}
+    assert not {each: found for each, found in refused.items() if found[0] >= 500}
+    said_otherwise = SAID_OTHERWISE.get(name, ())
+    found = comparing.differences(facts["said"], answers["said"])
+    assert comparing.unexpected(found, said_otherwise) == []
+    assert len(answers["said"]) > 7
+
+
+def says_another_version(status: int, content: str) -> bool:
+    return status == 409 and "stored by another version of Cutline" in content
+
+
+def is_asked_before(address: str, facts: dict) -> bool:
+    """Return whether the older version answered it, or a page leads to it."""
+    return address in facts["said"] or address.startswith("page ")
+
+
+def require_going_on(facts: dict, went_on: dict) -> None:
+    """Require that an upload is finished, an open recording closed, and that links lead there."""
+    assert went_on.pop("second token") == 200
+    expected = {
+        "upload": [len(IN_PIECES) // 2, 204],
+        "open": [5, 202],
+        "short": 200,
+        "public": 200,
+    }
+    assert went_on == {each: answer for each, answer in expected.items() if each in facts}

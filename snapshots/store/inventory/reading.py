@@ -16,7 +16,7 @@ from snapshots.domain.inventory.model import BROADCAST, LISTED, RAW, UNION, Chec
 from snapshots.domain.inventory.operator_plan import StoredKey, StoredSizes
 from snapshots.domain.inventory.restore_check import Completeness
 from snapshots.domain.model.topology import JsonText
-from snapshots.store.errors import StoreDamaged
+from snapshots.store.errors import OfAnotherVersion, StoreDamaged
 from snapshots.store.inventory.differences import ANY, Comparison, Side, Wanted, compare, side
 from snapshots.store.inventory.differences import containing as containing_rows
 from snapshots.store.inventory.layout import (
@@ -78,11 +78,7 @@ class StoredInventory:
         upload = self._json(UPLOAD)
         version = upload.pop("version", None) if isinstance(upload, dict) else None
         if version != VERSION:
-            raise StoreDamaged(
-                f"{CONTENTS}/{UPLOAD}",
-                f"It says version {version!r}, not {VERSION}.",
-                "It was written by another release.",
-            )
+            raise OfAnotherVersion(f"{CONTENTS}/{UPLOAD}", version, (VERSION,))
         return upload
 
     @cached_property

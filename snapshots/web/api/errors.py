@@ -81,5 +81,5 @@ def _store_error(request: HttpRequest, error: StoreError) -> HttpResponse:
     assert match is not None  # a call has been found, and has failed
     address = f"/api/recordings/{match.kwargs['id']}/ingest"
     problem = Problem(f"{error} Ingest the recording again: POST {address}.")
-    problem.code, problem.title, problem.status = "store-damaged", "Damaged recording", 409
+    problem.code, problem.title, problem.status = error.code, error.title, 409
     return response(problem.as_json())

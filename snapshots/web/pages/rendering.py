@@ -28,7 +28,7 @@ def page(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBas
             return problem_page(request, refusal.as_json())
         except StoreError as error:
             again = _read_again(request, kwargs.get("pk"))
-            body = problem("store-damaged", "Damaged recording", 409, str(error), again=again)
+            body = problem(error.code, error.title, 409, str(error), again=again)
             return problem_page(request, body)
 
     return answer

@@ -19,7 +19,7 @@ from snapshots.payloads.topologies import TopologyOfRecording
 from snapshots.payloads.window import WindowPayload
 from tests.builders import simulated
 from tests.damage import never_sending
-from tests.web.given import a_client, a_person, a_ready_recording, post_json
+from tests.web.given import a_client, a_person, a_ready_recording, post_json, signed_in
 
 pytestmark = [
     pytest.mark.django_db,
@@ -357,6 +357,18 @@ def test_a_damaged_store_is_reported_and_is_no_crash(api, banks, data_dir):
     for manifest in (data_dir / "store").rglob("manifest.json"):
         manifest.write_text("{")
     problem_of(api.get(f"/api/recordings/{banks.pk}/window"), 409, "store-damaged")
+
+
+def test_a_recording_of_another_version_is_not_called_damaged(api, ada, banks, data_dir):
+    for manifest in (data_dir / "store").rglob("manifest.json"):
+        manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": 1}))
+    answer = api.get(f"/api/recordings/{banks.pk}/window")
+    problem = problem_of(answer, 409, "stored-by-another-version")
+    assert "Its layout is version 1; this Cutline reads version 2 and 3." in problem["detail"]
+    assert f"POST /api/recordings/{banks.pk}/ingest" in problem["detail"]
+    page = signed_in(ada).get(f"/recordings/{banks.pk}")
+    assert page.status_code == 409
+    assert "stored by another version of Cutline" in page.content.decode()
 
 
 def test_an_unknown_address_and_a_wrong_method_are_problems(api):

@@ -212,10 +212,10 @@ def test_an_inventory_of_another_release_asks_to_be_read_again(given, ada):
     for place in (address, f"{address}/0", f"{address}/0/restore-plan"):
         answer = signed_in(ada).get(place)
         assert answer.status_code == 409
-        assert "written by another release" in answer.content.decode()
+        assert "stored by another version of Cutline" in answer.content.decode()
         assert "Read the file again" in answer.content.decode()
     told = a_client(ada).get(f"/api{address}")
-    assert (told.status_code, told.json()["type"]) == (409, "/problems/store-damaged")
+    assert (told.status_code, told.json()["type"]) == (409, "/problems/stored-by-another-version")
     team = create_team(a_person("eve@example.org"), "payments")
     Membership.objects.create(team=team, person=ada, role=Role.VIEWER)
     Recording.objects.update(owner=team.account)
