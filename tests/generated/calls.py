@@ -36,6 +36,7 @@ REAL_ELSEWHERE = 0.5
 SPARED = 0.97  # share of the calls that end things which name nothing, if the role may end it
 LONGEST = 250_000  # bytes of an answer that are searched for words
 ALL_CHECKED = 20  # refusals of a call with one status that are all checked; of the others some are
+AUDIT = "GET /api/operator/audit"  # names what people did it to
 ANY_TIME = (400, 408, 413, 429, 431, 503, 507)  # what ``default`` of each call describes
 NOWHERE = "http://nowhere.invalid"
 AWAY = 1_000_000  # beyond the numbers of all rows
@@ -171,7 +172,7 @@ class Sender:
         text = response.content[:LONGEST].lower()
         sent = repr((case.path_parameters, case.query, case.body, case.headers)).lower().encode()
         for word in role.forbidden:
-            if word in text and word not in sent:
+            if word in text and word not in sent and label != AUDIT:
                 place = text.find(word)
                 self._fault(
                     "a word of others", label, role, f"{role.name}: {word.decode()}", case,

@@ -9,7 +9,10 @@ from pathlib import Path
 
 UNCOUNTED = {"last_used_at", "last_login", "uses"}
 """Columns that note a use. Reading changes them, too."""
-BESIDE = {"accounts_auditentry", "snapshots_idempotentrequest", "django_session"}
+BESIDE = {
+    "accounts_auditentry", "django_session", "snapshots_idempotentrequest",
+    "snapshots_installation",
+}  # fmt: skip
 PEOPLE = "auth_user"
 
 Key = tuple[str, object]

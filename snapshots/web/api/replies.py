@@ -58,7 +58,10 @@ _MORE: Mapping[int, tuple[str, ...]] = {
     ),
     415: (f"POST {_RECORDING}/events",),
     423: ("DELETE /api/uploads/{id}",),
-    422: ("GET /api/archive/{id}/checkpoints/{pipeline}/{number}/polls/{at}",),
+    422: (
+        "DELETE /api/account/sessions/{id}",
+        "GET /api/archive/{id}/checkpoints/{pipeline}/{number}/polls/{at}",
+    ),
 }  # fmt: skip
 """Calls that have a status which does not follow from what they take."""
 _LESS: Mapping[int, tuple[str, ...]] = {
