@@ -54,6 +54,7 @@ class OfAnotherVersion(StoreDamaged):
         read: the versions of the layout that are read.
     """
 
+    is_explained = True  # the message names the cause
     code = "stored-by-another-version"
     title = "Stored by another version"
 

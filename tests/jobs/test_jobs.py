@@ -24,6 +24,7 @@ from snapshots.models import Job, Recording
 from snapshots.problems import Conflict
 from snapshots.services.jobs import cancel_job, create_job, request_reordering, request_restore
 from snapshots.services.recordings import delete_recording
+from snapshots.store.errors import OfAnotherVersion
 from tasks.spark.errors import SparkStopped, SparkUnavailable
 from tests.builders import recorded, simulated
 from tests.damage import never_sending
@@ -338,6 +339,20 @@ def test_a_restore_that_fails_leaves_its_recording_ready(ada, monkeypatch):
     running.run(restore.pk)
     assert Job.objects.get().state == "cancelled"
     assert Recording.objects.get().status == "ready"
+
+
+def test_a_job_that_finds_the_layout_of_another_version_calls_it_no_fault(ada, monkeypatch):
+    recording = a_ready_recording(ada)
+    restore = request_restore(ada, recording, recording.snapshots.get())
+
+    def read(lease):
+        raise OfAnotherVersion("manifest.json", 1, (2, 3))
+
+    monkeypatch.setitem(STEPS, Job.Kind.RESTORE, read)
+    running.run(restore.pk)
+    error = Job.objects.get().error
+    assert error["detail"].startswith("This recording was stored by another version of Cutline.")
+    assert error["cause"] is None
 
 
 def test_the_same_restore_requested_ten_times_is_one_job(ada):
