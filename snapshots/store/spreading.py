@@ -134,7 +134,7 @@ class Spreading:
     def noted(self, positions: Ints) -> tuple[Ints, Ints]:
         """Return the channel and the ordinal of each message noted at these positions [P].
 
-        They are in the order of the channels, then in that of sending.
+        They are in the order of the channels, then in that of noting.
         """
         flights, target = self.tables.messages, self.tables.target
         codes = np.flatnonzero(self.opened(positions))
@@ -148,4 +148,5 @@ class Spreading:
         rows = flights.table.pick(codes, ordinals)
         kept = (received != NONE) & (received < positions[target[codes]])
         kept &= self.notes(codes, rows.values("sent_index"), received)
-        return codes[kept], ordinals[kept]
+        order = np.lexsort((received[kept], codes[kept]))
+        return codes[kept][order], ordinals[kept][order]

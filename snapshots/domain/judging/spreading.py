@@ -26,7 +26,7 @@ class Noted:
 
     Attributes:
         is_locked: whether nothing more will be noted.
-        messages: the noted messages, in the order of sending.
+        messages: the noted messages, in the order of noting.
     """
 
     is_locked: bool
@@ -104,4 +104,4 @@ def _noted(recording: Recording, log: SnapshotLog, channel: Channel, end: float,
         if first < received_index(message) < min(end, limit)
         and (before is None or message.sent_index < before)
     )
-    return Noted(end < limit, messages)
+    return Noted(end < limit, tuple(sorted(messages, key=received_index)))

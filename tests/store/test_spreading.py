@@ -1,0 +1,73 @@
+"""How a snapshot spreads in the store equals how it spreads by the domain's rules."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
+from snapshots.domain.judging.spreading import spread_at
+from snapshots.domain.model.recording import Recording
+from snapshots.store.reader import StoredRecording
+from tests.builders import a_run, recorded, runs
+from tests.domain.judging.edges import EDGES
+from tests.domain.judging.restored import RESTORED
+from tests.effort import examples
+from tests.store.folders import stored
+
+
+def assert_spreads(recording: Recording, opened: StoredRecording, log: SnapshotLog, at: int):
+    names = [process.id for process in opened.topology.processes]
+    channels = [channel.id for channel in opened.topology.channels]
+    positions = opened.positions_at(at=at)
+    cut = Cut(dict(zip(names, positions.tolist(), strict=True)))
+    expected = spread_at(recording, log, opened.scope(log.id), cut)
+    spreading = opened.spreading(log.id)
+    recorded_now, opened_now, locked_now = (
+        np.flatnonzero(test(positions)).tolist()
+        for test in (spreading.has_recorded, spreading.opened, spreading.locked)
+    )
+    assert [names[code] for code in recorded_now] == list(expected.recorded)
+    assert {channels[code] for code in opened_now} == set(expected.channels)
+    locked = {name for name, noted in expected.channels.items() if noted.is_locked}
+    assert {channels[code] for code in locked_now} == locked
+    assert spreading.phase(len(recorded_now), len(opened_now) - len(locked_now)) == expected.phase
+    codes, ordinals = spreading.noted(positions)
+    noted = [(name, m.ordinal) for name in channels if name in expected.channels
+             for m in expected.channels[name].messages]  # fmt: skip
+    assert [
+        (channels[c], n) for c, n in zip(codes.tolist(), ordinals.tolist(), strict=True)
+    ] == noted
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(log=runs(max_processes=6), data=st.data())
+def test_any_snapshot_spreads_as_by_the_rules(log, data):
+    recording = recorded(log)
+    with stored(recording, scattered=1) as opened:
+        extent = opened.manifest.extent
+        for each in snapshot_logs(recording):
+            for _ in range(3):
+                at = data.draw(st.integers(extent.from_, extent.to))
+                assert_spreads(recording, opened, each, at)
+
+
+@pytest.mark.parametrize("make", [*RESTORED, *EDGES], ids=lambda make: make.__name__)
+def test_snapshots_at_the_edges_and_behind_restores_spread_as_by_the_rules(make):
+    recording = recorded(make())
+    with stored(recording) as opened:
+        extent = opened.manifest.extent
+        for each in snapshot_logs(recording):
+            for at in range(extent.from_, extent.to + 1, max((extent.to - extent.from_) // 40, 1)):
+                assert_spreads(recording, opened, each, at)
+
+
+def test_what_overtook_another_is_noted_before_it():
+    run = a_run(fifo=False).send("p->q", "m1", 1).send("p->q", "m2", 2)
+    run.record("p", "s").send_marker("p->q", "s").record("q", "s").send_marker("q->p", "s")
+    run.receive("p->q", "m2").receive("p->q", "m1").receive_marker("p->q", "s")
+    recording = recorded(run.receive_marker("q->p", "s"))
+    with stored(recording) as opened:
+        positions = opened.tables.events.length
+        assert opened.spreading("s").noted(positions)[1].tolist() == [1, 0]
