@@ -15,6 +15,21 @@ from tests.stack import PICTURES
 from tests.webapp.serving import wait_until
 
 LAYERS = 6  # of Plotly: what is still of each chart, what moves in the diagram and in the topology
+ON_THE_WAY = """() => {
+  const [PROCESSES, DRAWN] = [2, "g.trace path.point"];
+  const inView = (name) => {
+    const plot = document.getElementById(`wb-${name}-marks`);
+    const { left } = plot.getBoundingClientRect();
+    return [...plot.querySelectorAll(DRAWN)].filter((it) => it.getBoundingClientRect().left > left);
+  };
+  const texts = [...document.querySelectorAll("#wb-topology-marks text")];
+  const words = texts.map((it) => it.textContent);
+  return {
+    spacetime: inView("spacetime").length,
+    topology: inView("topology").length - PROCESSES,
+    number: words.filter((word) => /^\\d+$/.test(word)).join(),
+  };
+}"""
 WATCH_MARKS = """() => {
   window.seen = { spacetime: new Set(), topology: new Set() };
   const watch = () => {
@@ -322,6 +337,17 @@ def test_what_moves_while_the_replay_plays_are_traces_of_plotly(banks):
     banks.wait_for_function(
         "() => Object.values(window.seen).every((places) => places.size > 5)", timeout=60_000
     )
+
+
+def test_what_has_arrived_is_on_its_way_no_more(banks):
+    """A message and a marker are under way after the fifth event, and nothing is at the end."""
+    until_plotly_has_drawn(banks)
+    go_to_the_start(banks)
+    for _ in range(3):
+        banks.keyboard.press("ArrowRight")
+    wait_until(lambda: banks.evaluate(ON_THE_WAY) == {"spacetime": 2, "topology": 2, "number": "1"})
+    banks.keyboard.press("End")
+    wait_until(lambda: banks.evaluate(ON_THE_WAY) == {"spacetime": 0, "topology": 0, "number": ""})
 
 
 def test_the_sketches_of_the_workbench_look_as_plotly_draws_them(samples, learn):

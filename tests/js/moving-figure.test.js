@@ -46,6 +46,13 @@ test("in another view marks stand at once where they are", async () => {
   assert.deepEqual(calls.slice(2), [["react", 7, 100], ["animate", 7 + GLIDE, GLIDE]]);
 });
 
+test("a trace without marks has one out of view, for Plotly would leave the last ones standing", async () => {
+  const { calls, figure } = await begun();
+  figure.draw(marks(1));
+  figure.draw({ ...marks(1), data: [{ x: [], y: [] }] });
+  assert.ok(calls[1][1] < -SIZE.width);
+});
+
 /** @param {number} count of messages from A to B, all in flight from 10 to 30 */
 function aScene(count) {
   const sends = Array.from({ length: count }, (_, i) => ({ process: "A", kind: "send", channel: "A->B", message: `m${i}` }));

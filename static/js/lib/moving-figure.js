@@ -8,6 +8,7 @@
 import { paintFigure } from "./sketch.js";
 
 export const GLIDE = 100; // ms between two drawings while the replay plays
+const OFF = -1e4; // pixels: a place that is in no view
 const HIDDEN = { visible: false, fixedrange: true };
 
 /**
@@ -30,10 +31,10 @@ export function createMovingFigure(plot, canvas, { load, config, onError }) {
    */
   function draw(marks, duration = 0) {
     const isSameView = marks.view === drawn?.view;
-    drawn = marks;
-    if (!Plotly) paintFigure(canvas, { data: marks.data, layout: layoutOf(marks.size) });
-    else if (isSameView) animate(marks.data, duration);
-    else Plotly.react(plot, marks.data, layoutOf(marks.size), config);
+    drawn = { ...marks, data: marks.data.map(neverEmpty) };
+    if (!Plotly) paintFigure(canvas, { data: drawn.data, layout: layoutOf(marks.size) });
+    else if (isSameView) animate(drawn.data, duration);
+    else Plotly.react(plot, drawn.data, layoutOf(marks.size), config);
   }
 
   /** @param {Trace[]} data @param {number} duration */
@@ -73,6 +74,14 @@ export function createMovingFigure(plot, canvas, { load, config, onError }) {
       draw(marksAfter(GLIDE), GLIDE);
     },
   };
+}
+
+/**
+ * Returns a trace with a mark out of view if it has none: `Plotly.animate` leaves an empty trace as it was drawn.
+ * @param {Trace} trace @returns {Trace}
+ */
+function neverEmpty(trace) {
+  return trace.x.length ? trace : { ...trace, x: [OFF], y: [OFF], ids: ["none"], text: [""] };
 }
 
 /**
