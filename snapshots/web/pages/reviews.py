@@ -222,11 +222,12 @@ def notes_at(
 ) -> dict[str, Any]:
     """Return the context of the section of notes on the page of a place, and note the visit.
 
-    A sample has no notes, and no trail of it is kept. A page that opened by itself is no visit.
+    A sample has no notes, and no trail of it is kept. A page that opened by itself is no visit, and
+    neither is a table of it that is saved as a file.
     """
     if subject.owner_id is None:
         return {}
-    if request.method == "GET" and is_visit:
+    if request.method == "GET" and is_visit and "format" not in request.GET:
         _stop(request, subject, place)
     rows = entries.listed(request.user, subject).filter(place=place)
     reader = Reader(request.user, subject, is_list=True)

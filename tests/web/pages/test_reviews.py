@@ -77,6 +77,17 @@ def test_whoever_writes_on_the_page_of_a_place_stays_there(client, banks, page, 
     assert answer.url == f"{lands.format(pk=banks.pk)}#entry-{Entry.objects.get().pk}"
 
 
+def test_a_table_that_is_saved_as_a_file_is_no_stop_on_the_trail(client, api, ada, banks):
+    page = f"/recordings/{banks.pk}/snapshots/s1"
+    for answer in (
+        client.get(page, {"format": "csv"}),
+        api.get("/api/table", {"page": page, "format": "csv"}),
+    ):
+        assert answer.status_code == 200
+        assert b"".join(answer.streaming_content)
+    assert not ada.trail.exists()
+
+
 def test_a_sample_shows_no_notes_and_keeps_no_trail(client):
     sample = a_ready_recording(None)
     assert 'id="notes"' not in text_of(client.get(f"/recordings/{sample.pk}/snapshots/s1"))
