@@ -28,6 +28,7 @@ SHOWN = {
     "api/recordings/<int:id>/snapshots-in-brief": _READ,
     "api/recordings/<int:id>/snapshots/<text:snapshot>": _READ,
     "api/recordings/<int:id>/window": _READ,
+    "api/recordings/<int:id>/frames": _READ,
     "api/recordings/<int:id>/cuts": ("POST",),
     "api/recordings/<int:id>/search": _READ,
     "api/recordings/<int:id>/events/<text:process>/<int:index>": _READ,

@@ -55,11 +55,12 @@ test("a trace without marks has one out of view, for Plotly would leave the last
 
 /** @param {number} count of messages from A to B, all in flight from 10 to 30 */
 function aScene(count) {
-  const sends = Array.from({ length: count }, (_, i) => ({ process: "A", kind: "send", channel: "A->B", message: `m${i}` }));
+  const channel = "A->B";
+  const sends = Array.from({ length: count }, (_, i) => ({ process: "A", kind: "send", channel, message: `m${i}` }));
   const receives = sends.map((event) => ({ ...event, process: "B", kind: "receive" }));
   const recording = aRecording({
     processes: { A: 0, B: 0 },
-    channels: ["A->B"],
+    channels: [channel],
     events: [...sends, ...receives],
   });
   const { topology } = recording;

@@ -69,6 +69,76 @@ KEYS = {
         state: offset
         value: key value
     """,
+    "api/recordings/<int:id>/frames": """
+        : frames
+        frames[]: at axis cut ends events events_total exact from kinds markers markers_put
+        frames[]: markers_taken put snapshots spread states strays taken watermarks
+        frames[].cut: at channels consistent messages omitted ordinals orphans orphans_total
+        frames[].cut: outline part positions states strays strays_total total watermarks
+        frames[].cut.outline: channels depths hidden_channels in_channels in_processes messages
+        frames[].cut.outline: nearest positions
+        frames[].cut.outline.channels: bdata dtype
+        frames[].cut.outline.depths: bdata dtype
+        frames[].cut.outline.positions: bdata dtype
+        frames[].cut.part: channels empty_channels processes unknown_channels
+        frames[].cut.positions: *
+        frames[].cut.states: *
+        frames[].cut.states.*: completed offset times users
+        frames[].events: channel index kind process x
+        frames[].events.channel: bdata dtype
+        frames[].events.index: bdata dtype
+        frames[].events.kind: bdata dtype
+        frames[].events.process: bdata dtype
+        frames[].events.x: bdata dtype
+        frames[].markers: channel ordinal snapshot total
+        frames[].markers.channel: bdata dtype
+        frames[].markers.ordinal: bdata dtype
+        frames[].markers.snapshot: bdata dtype
+        frames[].markers_put: channel event ordinal snapshot
+        frames[].markers_put.channel: bdata dtype
+        frames[].markers_put.event: bdata dtype
+        frames[].markers_put.ordinal: bdata dtype
+        frames[].markers_put.snapshot: bdata dtype
+        frames[].markers_taken: channel event ordinal
+        frames[].markers_taken.channel: bdata dtype
+        frames[].markers_taken.event: bdata dtype
+        frames[].markers_taken.ordinal: bdata dtype
+        frames[].put: channel event message ordinal value
+        frames[].put.channel: bdata dtype
+        frames[].put.event: bdata dtype
+        frames[].put.ordinal: bdata dtype
+        frames[].put.value[]: key value
+        frames[].spread: channels locked locked_event noted noted_count noted_event
+        frames[].spread: noted_message noted_messages noted_ordinal noted_value noted_values
+        frames[].spread: opened opened_event phase phase_event phase_open phase_recorded
+        frames[].spread: processes recorded recorded_event snapshot
+        frames[].spread.locked: bdata dtype
+        frames[].spread.locked_event: bdata dtype
+        frames[].spread.noted: bdata dtype
+        frames[].spread.noted_count: bdata dtype
+        frames[].spread.noted_event: bdata dtype
+        frames[].spread.noted_ordinal: bdata dtype
+        frames[].spread.opened: bdata dtype
+        frames[].spread.opened_event: bdata dtype
+        frames[].spread.phase_event: bdata dtype
+        frames[].spread.phase_open: bdata dtype
+        frames[].spread.phase_recorded: bdata dtype
+        frames[].spread.recorded: bdata dtype
+        frames[].spread.recorded_event: bdata dtype
+        frames[].states: event known process state
+        frames[].states.event: bdata dtype
+        frames[].states.known: bdata dtype
+        frames[].states.process: bdata dtype
+        frames[].states.state[]: offset times users
+        frames[].strays: bdata dtype
+        frames[].taken: channel event ordinal
+        frames[].taken.channel: bdata dtype
+        frames[].taken.event: bdata dtype
+        frames[].taken.ordinal: bdata dtype
+        frames[].watermarks: event process watermark
+        frames[].watermarks.event: bdata dtype
+        frames[].watermarks.process: bdata dtype
+    """,
     "api/recordings/<int:id>/search": """
         : bins_of_order bins_of_time complete hits offset searched total
         hits[]: at channel index kind label message process snapshot step value
@@ -251,6 +321,7 @@ def calls_of(client, row: Recording, data: Any) -> dict[str, Any]:
         "snapshots-in-brief": "snapshots-in-brief",
         "snapshots/<text:snapshot>": f"snapshots/{data['snapshots'][0]['snapshot']}",
         "window": "window",
+        "frames": f"frames?step=0&rate=30&key=true&snapshot={data['snapshots'][0]['snapshot']}",
         "search": "search?query=m",
         "events/<text:process>/<int:index>": f"events/{event}",
         "cones/<text:process>/<int:index>": f"cones/{event}",
@@ -340,4 +411,12 @@ async def test_the_answers_of_a_visitors_socket_have_the_keys_of_the_calls(edito
         keys = set(keys_of(answer, {"A", "B", "A->B", "B->A"})) - {"type", "request"}
         route = {"cut": "cuts"}.get(kind, kind)
         assert keys <= listed(KEYS[f"api/recordings/<int:id>/{route}"]), kind
+    play = {"type": "play", "session": 1, "step": 0, "rate": 5, "snapshot": "s1"}
+    await socket.send_json_to(play)
+    for _ in range(3):
+        frame = await socket.receive_json_from(timeout=10)
+        assert frame["type"] == "frame", frame
+        keys = set(keys_of({"frames": [frame]}, {"A", "B", "A->B", "B->A"}))
+        sent_alone = {f"frames[].{name}" for name in ("type", "session", "sequence")}
+        assert keys - sent_alone <= listed(KEYS["api/recordings/<int:id>/frames"])
     await socket.disconnect()

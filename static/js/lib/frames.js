@@ -1,5 +1,5 @@
 /**
- * What the server's frames say (docs/websocket.md): all that is there at a place of the axis, and what changes after it.
+ * What the server's frames say (docs/websocket.md): all that is there at a place of the axis, and what changes after.
  *
  * A frame says what each event changes. So what is there at any place between is known, and nothing is judged here.
  */
@@ -114,7 +114,8 @@ function openWhole({ at: x, cut: answer, markers, spread }, topology) {
   for (const [code, messages] of cut.channels) {
     ordinals.set(code, (answer.ordinals[topology.channels[code].id] ?? []).slice(0, messages.length));
   }
-  return { x, frames: 0, taken: 0, cut, ordinals, markers: openMarkers(markers), spread: spread ? openSpread(spread) : null };
+  const spreading = spread ? openSpread(spread) : null;
+  return { x, frames: 0, taken: 0, cut, ordinals, markers: openMarkers(markers), spread: spreading };
 }
 
 /** @param {any} markers @returns {Map<number, number[]>} */

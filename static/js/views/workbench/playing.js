@@ -59,7 +59,9 @@ export function createPlaying(app, session, onFrame) {
     if (!socket.isOpen()) return void fetchAhead(state, rate);
     if (playing && !asked.playing) goOn(state, fields, rate);
     if (!playing && asked.playing) socket.send({ type: "pause", session, ...place(state, now) });
-    if (playing && asked.playing && rate !== asked.rate) socket.send({ type: "speed", session, rate, speed: state.speed });
+    if (playing && asked.playing && rate !== asked.rate) {
+      socket.send({ type: "speed", session, rate, speed: state.speed });
+    }
     asked = { what, fields, playing, rate };
     if (playing) tellRead(now);
   }

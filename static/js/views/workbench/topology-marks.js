@@ -47,12 +47,13 @@ function nodes({ places, phases, radius, colours }) {
     "not part of it": [colours.panel, off],
   };
   const own = phases.map((phase) => looks[phase] ?? [colours.panel, colours.quiet]);
+  const rim = { width: 2, color: own.map(([, colour]) => colour) };
   return {
     type: "scatter",
     mode: "markers",
     x: places.map(({ x }) => x),
     y: places.map(({ y }) => y),
-    marker: { size: radius * 2, color: own.map(([fill]) => fill), line: { width: 2, color: own.map(([, rim]) => rim) } },
+    marker: { size: radius * 2, color: own.map(([fill]) => fill), line: rim },
     hoverinfo: "skip",
   };
 }

@@ -177,7 +177,8 @@ export function createTopology(app) {
     const missing = hidden > 0 ? ` ${hiddenProcesses} not shown: those with fewest channels.` : "";
     const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
     const unnamed = shown.length - labels.filter(({ part }) => part === "name").length;
-    const noRoom = [unnamed && counted(unnamed, "name"), badges.hidden && counted(badges.hidden, "number")].filter(Boolean);
+    const uncounted = badges.hidden;
+    const noRoom = [unnamed && counted(unnamed, "name"), uncounted && counted(uncounted, "number")].filter(Boolean);
     const room = noRoom.length ? ` No room for ${noRoom.join(" and ")}: see the table.` : "";
     setText(notice, words + missing + crowd + room);
     notice.title = notice.textContent;
