@@ -61,13 +61,13 @@ def measured_disk(redis, grew_by: int, hours: float = 30) -> None:
             each.holds: each._asdict() | {"used": each.used - round(age * grew_by)}
             for each in disk.disks()
         }
-        sample = {"at": round(now - age * HOUR), "disks": disks}
+        sample = {"at": int(now - age * HOUR), "disks": disks}  # at least as old
         redis.rpush(f"{history.KEY}:{host}", json.dumps(sample))
 
 
 def measured(redis, **members) -> None:
     """Put one sample of what all machines share; ``hours`` is how long ago that was."""
-    at = round(time.time() - members.pop("hours") * HOUR)
+    at = int(time.time() - members.pop("hours") * HOUR)
     redis.rpush(history.KEY, json.dumps({"at": at, "redis": 0, "stored": {}} | members))
 
 
