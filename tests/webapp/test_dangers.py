@@ -159,6 +159,7 @@ def test_no_backup_ever_is_said_as_such(old_recording):
     assert danger.msg.startswith("No backup was ever made with manage.py backup.")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_backup_counts_for_a_day(old_recording, tmp_path_factory):
     folder = tmp_path_factory.mktemp("backups") / "today"
     call_command("backup", str(folder))
@@ -270,6 +271,7 @@ def test_make_run_warns_where_others_can_reach_it(launched_with, tmp_path):
     run.wait_to_say(r"worker")
 
 
+@pytest.mark.django_db(transaction=True)
 def test_a_backup_is_whole_if_the_database_cannot_note_it(data_dir, tmp_path_factory, capsys):
     def refuse(execute, sql, parameters, many, context):
         if sql.startswith("INSERT"):

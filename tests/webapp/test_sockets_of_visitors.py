@@ -78,13 +78,15 @@ async def test_a_visitor_s_socket_answers_questions_and_moves_follows_and_learns
 ):
     row, _ = await database_sync_to_async(a_link)(banks, editor)
     socket = await visiting_socket(banks, row)
-    for kind in set(consumers.TAKEN) - set(consumers.ASKED):
+    for kind in set(consumers.TAKEN) - set(consumers.ASKED) - set(consumers.PLAYED):
         answer = await asked(socket, {"type": kind, "role": "follower", "at": 1})
         assert answer["type"] == "refused", kind
         assert "public link" in answer["detail"], kind
     await database_sync_to_async(live.entry_changed)("recording", banks.pk, 1, "made")
     assert await socket.receive_nothing(0.2)
     assert (await asked(socket, CUT))["type"] == "cut"
+    await socket.send_json_to({"type": "seek", "session": 1, "at": 1})
+    assert (await socket.receive_json_from())["type"] == "frame"
     await socket.disconnect()
 
 
