@@ -19,7 +19,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Spreading:
-    """Where each process records for a snapshot, and where each channel is locked.
+    """A spreading says where each process records for a snapshot, and where each channel is locked.
 
     IN_FLIGHT stands for an index that is never reached.
     """

@@ -52,7 +52,7 @@ class Order:
 
 
 class Half(Exception):
-    """Of a write, one half is done."""
+    """A write was cut short after its first half."""
 
 
 class FaultyDisk(pyfuse3.Operations):

@@ -42,4 +42,4 @@ REST = lines_of(
     CHANNEL | {"index": 2, "messages": ["m1"], "at": 40},
 )
 IN_PIECES = transfer(name="in pieces", messages=["m1"])
-"""Of which the first half has come."""
+"""An upload of which the first half has come when the data are packed."""
