@@ -107,6 +107,7 @@ class Stack:
             *["--port", self.port, "--lifespan", "off", "--no-access-log", "--no-proxy-headers"],
             *["--http", "webapp.edge.protocol:HttpProtocol"],
             *["--ws", "webapp.edge.protocol:WebSocketProtocol"],
+            *["--ws-ping-interval", 5, "--ws-ping-timeout", 20],
             *["--timeout-graceful-shutdown", 2, *arguments],
         )
         self.wait_for("the server", self.answers)

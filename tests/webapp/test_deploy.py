@@ -20,6 +20,7 @@ from tests.conftest import skip_or_fail
 from tests.stack import ROOT, Stack
 from tests.web.given import native
 from webapp import embedded_redis
+from webapp.edge.protocol import FLUSH_SECONDS
 
 DEPLOY = ROOT / "deploy"
 HOST = "cutline.example"
@@ -261,3 +262,12 @@ def test_every_setting_in_the_example_exists():
     lines = (DEPLOY / "cutline.env").read_text().splitlines()
     names = {line.partition("=")[0] for line in lines if line and not line.startswith("#")}
     assert names - set(SETTINGS) == {"JAVA_HOME"}
+
+
+@pytest.mark.parametrize("name", ["Procfile", "deploy/cutline-web@.service"])
+def test_a_websocket_whose_client_has_vanished_ends_within_half_a_minute(name):
+    command = (ROOT / name).read_text()
+    interval, timeout = (
+        int(re.search(rf"--ws-ping-{part} (\d+)", command)[1]) for part in ("interval", "timeout")
+    )
+    assert interval + timeout + FLUSH_SECONDS <= 30
