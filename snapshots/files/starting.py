@@ -7,8 +7,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -48,6 +50,7 @@ def require_tables(*, patience: float = 0) -> None:
     _wait_for_database(patience)
     require_known_migrations()
     _require_all_migrations()
+    _require_all_columns()
 
 
 def require_all_from_a_thread() -> None:
@@ -122,6 +125,42 @@ def _require_all_migrations() -> None:
             f"The database {state}: run “python manage.py migrate”, or “make run”. "
             "If that is not expected, is DATABASE_URL right?"
         )
+
+
+def _require_all_columns() -> None:
+    """Refuse tables that are not those which the applied migrations make. Raises: CannotStart."""
+    if lacking := missing_columns():
+        listed = ", ".join(lacking[:3]) + (" …" if len(lacking) > 3 else "")
+        raise CannotStart(
+            f"The database lacks {listed}, although the changes that make them are noted as done. "
+            "A commit between two versions of Cutline made its tables. Restore a backup that a "
+            "version made, or start with a new database and upload again."
+        )
+
+
+def missing_columns() -> list[str]:
+    """Return the columns of this code's tables that the database lacks, as ``table.column``."""
+    with connection.cursor() as cursor:
+        there = set(connection.introspection.table_names(cursor))
+        return [
+            f"{table}.{column}"
+            for table, columns in sorted(_own_columns().items())
+            for column in sorted(columns - _columns(cursor, table, there))
+        ]
+
+
+def _own_columns() -> dict[str, set[str]]:
+    models = apps.get_models(include_auto_created=True)
+    own = [model._meta for model in models if model._meta.managed and not model._meta.proxy]
+    return {
+        meta.db_table: {str(field.column) for field in meta.local_concrete_fields} for meta in own
+    }
+
+
+def _columns(cursor: CursorWrapper, table: str, there: set[str]) -> set[str]:
+    if table not in there:
+        return set()
+    return {column.name for column in connection.introspection.get_table_description(cursor, table)}
 
 
 def _is_empty() -> bool:

@@ -282,6 +282,15 @@ def test_a_database_that_lacks_a_change_is_refused(data_dir):
         starting.require_all()
 
 
+def test_a_database_whose_table_lacks_a_column_is_refused(data_dir):
+    """As one of a commit whose migration was changed afterwards."""
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE snapshots_topology RENAME COLUMN name TO title")
+    lacks = r"lacks snapshots_topology\.name, although.*Restore a backup"
+    with pytest.raises(starting.CannotStart, match=lacks):
+        starting.require_all()
+
+
 # --- real processes --------------------------------------------------------------------------
 
 
