@@ -10,8 +10,8 @@ from snapshots.domain.model import shapes
 from snapshots.domain.model.topology import Topology as Shape
 from snapshots.domain.simulators.dataflow_samples import SAMPLES_OF_DATAFLOWS
 from snapshots.domain.simulators.flink.samples import smallest
+from snapshots.domain.simulators.sample import Sample
 from snapshots.domain.simulators.samples import SAMPLES as SAMPLES_OF_PROCESSES
-from snapshots.domain.simulators.samples import Sample
 from snapshots.files import uploads
 from snapshots.models import Job, Recording, Topology
 from snapshots.readers.logs.native import NativeReader, write_lines

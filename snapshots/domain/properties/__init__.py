@@ -4,13 +4,14 @@ from collections.abc import Iterable
 
 from snapshots.domain.properties.answers import Answer, Property
 from snapshots.domain.properties.deadlock import DEADLOCK
+from snapshots.domain.properties.garbage import GARBAGE
 from snapshots.domain.properties.global_state import GlobalState
 from snapshots.domain.properties.phases import FIRST, PHASE, of_phase
 from snapshots.domain.properties.sums import CONSERVATION, TOKEN
 from snapshots.domain.properties.termination import TERMINATION
 
 BUILT_IN: dict[str, Property] = {
-    item.name: item for item in (TERMINATION, PHASE, DEADLOCK, TOKEN, CONSERVATION)
+    item.name: item for item in (TERMINATION, PHASE, DEADLOCK, GARBAGE, TOKEN, CONSERVATION)
 }
 
 

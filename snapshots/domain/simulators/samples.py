@@ -3,15 +3,16 @@
 Source of the paper's examples: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from snapshots.domain.model import shapes
-from snapshots.domain.model.topology import ProcessId, Topology
+from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.model.values import canonical
 from snapshots.domain.simulators.basic import simulate
+from snapshots.domain.simulators.sample import Sample, snapshotted
 from snapshots.domain.simulators.script import Log, Script
 from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
+from snapshots.domain.simulators.stable_samples import STABLE_SAMPLES
 from snapshots.domain.simulators.workloads import (
     Bank,
     CopiesToken,
@@ -22,20 +23,6 @@ from snapshots.domain.simulators.workloads import (
 )
 
 PAPER_CHANNELS = {"c": ("p", "q"), "c'": ("q", "p")}
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A run for the gallery.
-
-    slug: its unique name in addresses.
-    log: makes the log anew at each call, always the same.
-    """
-
-    slug: str
-    title: str
-    description: str
-    log: Callable[[], Log]
 
 
 def two_banks() -> Log:
@@ -207,7 +194,7 @@ def _start(at: int, *initiators: str) -> SnapshotStart:
 
 def a_computation_that_ends() -> Log:
     """Return a run that has terminated from s4 on; in s3 one message alone prevents that."""
-    return _snapshotted(
+    return snapshotted(
         "a computation that ends",
         shapes.complete(4),
         Diffusing(),
@@ -229,7 +216,7 @@ def four_philosophers() -> Log:
         replace(process, state=canonical({"asks": [right_of[process.id]]}))
         for process in round_table.processes
     )
-    return _snapshotted(
+    return snapshotted(
         "four philosophers",
         replace(round_table, processes=asking),
         Resources(),
@@ -250,7 +237,7 @@ def a_copied_token() -> Log:
 
 
 def _faulty_ring(name: str, workload: Workload) -> Log:
-    return _snapshotted(
+    return snapshotted(
         name,
         shapes.ring(3),
         workload,
@@ -259,33 +246,6 @@ def _faulty_ring(name: str, workload: Workload) -> Log:
         events=150,
         mean_delay=3000,
     )
-
-
-def _snapshotted(
-    name: str,
-    topology: Topology,
-    workload: Workload,
-    times: Iterable[int],
-    seed: int,
-    events: int = 400,
-    mean_delay: int = 2000,
-    mean_pause: int = 2000,
-) -> Log:
-    """Simulate a run; the processes take turns in beginning a snapshot at ``times``."""
-    names = [process.id for process in topology.processes]
-    simulation = Simulation(
-        topology,
-        workload,
-        seed=seed,
-        events=events,
-        snapshots=tuple(
-            SnapshotStart(at, (names[number % len(names)],)) for number, at in enumerate(times)
-        ),
-        mean_delay=mean_delay,
-        mean_pause=mean_pause,
-        interferes=True,
-    )
-    return Log(simulation.header(name), tuple(simulate(simulation)))
 
 
 def _token_system(name: str) -> Script:
@@ -383,5 +343,6 @@ SAMPLES = (
         "count one token, s4 and all later ones two.",
         a_copied_token,
     ),
+    *STABLE_SAMPLES,
 )
 """The samples in the order of the gallery."""

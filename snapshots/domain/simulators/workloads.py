@@ -3,27 +3,19 @@
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Protocol
 
 from snapshots.domain.model.topology import ChannelId, JsonText, Process, ProcessId, Topology
 from snapshots.domain.model.values import canonical, number, parsed
+from snapshots.domain.simulators.acting import Action, any_of
+from snapshots.domain.simulators.phased import Phases
+from snapshots.domain.simulators.references import References
 
 DEFAULT_BALANCE = 1000
 MOST_TRANSFERRED = 100
 DEFAULT_WORK = 24
 FAULTY_PASS = 5
 ASKING = 0.3
-
-Item = TypeVar("Item")
-
-
-class Action(NamedTuple):
-    """What a process does: a send if ``channel`` is given, else an internal event."""
-
-    state: Any
-    channel: ChannelId | None = None
-    value: JsonText | None = None
-    label: str | None = None
 
 
 class Workload(Protocol):
@@ -72,7 +64,7 @@ class Tokens:
         return state > 0 and bool(outgoing)
 
     def act(self, state: int, outgoing: Sequence[ChannelId], rng: random.Random) -> Action:
-        return Action(state - 1, _any(outgoing, rng), JsonText("1"))
+        return Action(state - 1, any_of(outgoing, rng), JsonText("1"))
 
     def receive(self, state: int, value: JsonText) -> int:
         return state + int(value)
@@ -99,7 +91,7 @@ class Bank:
 
     def act(self, state: int, outgoing: Sequence[ChannelId], rng: random.Random) -> Action:
         amount = 1 + int(rng.random() * min(state, MOST_TRANSFERRED))
-        return Action(state - amount, _any(outgoing, rng), JsonText(str(amount)))
+        return Action(state - amount, any_of(outgoing, rng), JsonText(str(amount)))
 
     def receive(self, state: int, value: JsonText) -> int:
         return state + int(value)
@@ -129,7 +121,7 @@ class RandomTraffic:
         if not outgoing or rng.random() < 0.1:
             return Action(state, label="work")
         value = JsonText(str(int(rng.random() * 1000)))
-        return Action((state[0] + 1, state[1]), _any(outgoing, rng), value)
+        return Action((state[0] + 1, state[1]), any_of(outgoing, rng), value)
 
     def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
         return state[0], state[1] + 1
@@ -218,7 +210,9 @@ class Diffusing:
         left, done = state
         if left > 1 and outgoing and rng.random() < 0.5:
             sent = left // 2
-            return Action((left - sent, done), _any(outgoing, rng), JsonText(f'{{"work":{sent}}}'))
+            return Action(
+                (left - sent, done), any_of(outgoing, rng), JsonText(f'{{"work":{sent}}}')
+            )
         return Action((left - 1, done + 1), label="works")
 
     def receive(self, state: tuple[int, int], value: JsonText) -> tuple[int, int]:
@@ -285,7 +279,7 @@ class Resources:
             return Action(granted, state.neighbours[asker], canonical({"grant": state.me}))
         if rng.random() >= ASKING:
             return Action(state, label="works")
-        other = _any(state.asks, rng)
+        other = any_of(state.asks, rng)
         waiting = replace(state, waits_for=(other,))
         return Action(waiting, state.neighbours[other], canonical({"request": state.me}))
 
@@ -326,6 +320,8 @@ _WORKLOADS: tuple[type[Workload], ...] = (
     RandomTraffic,
     Diffusing,
     Resources,
+    Phases,
+    References,
     LosesToken,
     CopiesToken,
     Idle,
@@ -345,7 +341,3 @@ def _named(process: Process, field: str) -> list[Any] | None:
     state = parsed(process.state)
     names = state.get(field) if isinstance(state, dict) else None
     return names if isinstance(names, list) else None
-
-
-def _any(items: Sequence[Item], rng: random.Random) -> Item:
-    return items[int(rng.random() * len(items))]

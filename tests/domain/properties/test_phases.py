@@ -9,66 +9,21 @@ from hypothesis import strategies as st
 from snapshots.domain.judging.cuts import cut_at
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model import shapes
-from snapshots.domain.model.topology import JsonText
-from snapshots.domain.model.values import canonical, parsed
+from snapshots.domain.model.values import parsed
 from snapshots.domain.properties import built_in, strip
 from snapshots.domain.properties.answers import OWN
 from snapshots.domain.properties.global_state import at_cut, at_start, of_report
-from snapshots.domain.simulators.workloads import Action
+from snapshots.domain.simulators.phased import PHASES, Phases
+from snapshots.domain.simulators.stable_samples import phase_by_phase
 from tests.builders import recorded, simulated
 from tests.domain.properties.test_properties import a_state, length, steps_of
 from tests.effort import examples
 
-LAST_PHASE = 3
-
-
-class Rounds:
-    """Computes in rounds: a process goes on when the messages of all others in its round are in.
-
-    State: (phase, channels that still get a message of it, messages received in each phase, how
-    many messages each phase needs). The last phase is finished with ``active`` false.
-    """
-
-    NAME, TITLE, SENTENCE = "rounds", "Rounds", "Every process sends to all in every round."
-
-    def start(self, topology):
-        needed = len(topology.processes) - 1
-        return {
-            process.id: (1, needed, (0,) * LAST_PHASE, needed) for process in topology.processes
-        }
-
-    def text(self, state):
-        return canonical({"phase": state[0], "active": not self._is_finished(state)})
-
-    def wants(self, state, outgoing):
-        return state[1] > 0
-
-    def act(self, state, outgoing, rng):
-        phase, unsent, received, needed = state
-        value = JsonText(f'{{"phase":{phase}}}')
-        return Action(self._moved((phase, unsent - 1, received, needed)), outgoing[-unsent], value)
-
-    def receive(self, state, value):
-        phase, unsent, received, needed = state
-        index = parsed(value)["phase"] - 1
-        counted = (*received[:index], received[index] + 1, *received[index + 1 :])
-        return self._moved((phase, unsent, counted, needed))
-
-    def _moved(self, state):
-        phase, _, received, needed = state
-        if self._is_finished(state) and phase < LAST_PHASE:
-            return (phase + 1, needed, received, needed)
-        return state
-
-    def _is_finished(self, state):
-        phase, unsent, received, needed = state
-        return unsent == 0 and received[phase - 1] == needed
-
 
 def rounds(size, snapshots, seed=0, mean_delay=2_000):
     log = simulated(
-        shapes.complete(size),
-        Rounds(),
+        (shapes.complete if seed % 2 else shapes.ring)(size),
+        Phases(),
         snapshots=snapshots,
         seed=seed,
         events=400,
@@ -103,7 +58,7 @@ def round_runs(draw):
 
 
 @settings(max_examples=examples(30), deadline=None)
-@given(round_runs(), st.integers(1, LAST_PHASE))
+@given(round_runs(), st.integers(1, PHASES))
 def test_what_a_snapshot_says_of_a_phase_is_what_the_paper_promises(recording, phase):
     holds = holds_after_each_step(recording, phase)
     assert holds == sorted(holds), "once true, always true"
@@ -120,13 +75,13 @@ def test_what_a_snapshot_says_of_a_phase_is_what_the_paper_promises(recording, p
 def test_sometimes_a_phase_has_ended_and_the_next_has_not():
     seen = Counter()
     for seed in range(8):
-        recording = rounds(3, [(at, ("p1",)) for at in range(3_000, 60_000, 6_000)], seed)
-        by_phase = [answers(recording, phase) for phase in range(1, LAST_PHASE + 1)]
+        recording = rounds(3, [(at, ("p1",)) for at in range(3_000, 90_000, 6_000)], seed)
+        by_phase = [answers(recording, phase) for phase in range(1, PHASES + 1)]
         for said in zip(*by_phase, strict=True):
             holds = [answer.holds for answer in said]
             assert holds == sorted(holds, reverse=True), "a later phase ends later"
             seen[sum(holds)] += 1
-    assert set(seen) == set(range(LAST_PHASE + 1)), seen
+    assert set(seen) == set(range(PHASES + 1)), seen
 
 
 def at(phase, **fields):
@@ -170,3 +125,27 @@ def test_the_witness_says_who_works_and_what_is_in_flight():
     )
     assert found.witness["working"] == {"A": 1}
     assert found.witness["in_flight"] == {"A->B": 2}
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(round_runs())
+def test_a_process_begins_a_phase_when_all_that_send_to_it_have_ended_the_one_before(recording):
+    heard, ended = Counter(), set()
+    events = (event for events in recording.events.values() for event in events)
+    for event in sorted(events, key=lambda event: event.step):
+        if event.kind == "receive":
+            heard[event.process, parsed(event.value)["phase"]] += 1
+        elif event.kind == "internal" and event.label.startswith("begins"):
+            before = parsed(event.state)["phase"] - 1
+            assert heard[event.process, before] == len(recording.topology.incoming[event.process])
+            ended.add(before)
+    assert ended == set(range(1, PHASES)), "the run reaches the last phase"
+
+
+def test_a_sample_has_a_phase_that_one_message_alone_keeps_from_ending():
+    recording = recorded(phase_by_phase())
+    assert [answer.answer for answer in answers(recording, 1)] == 2 * ["false"] + 7 * ["true"]
+    assert [answer.answer for answer in answers(recording, 2)] == 3 * ["false"] + 6 * ["true"]
+    second = answers(recording, 1)[1]
+    assert second.sentence == "1 message of the phases up to 1 is in p1->p2."
+    assert second.witness["working_total"] == 0

@@ -13,6 +13,7 @@ WRONG = {
     "two-tokens": {"s1": "duplicated"},
     "no-token": {"s1": "lost"},
     "wall-clock": {"s1": "orphan", "s2": "lost"},
+    "garbage": {"s1": "lost"},
 }
 
 

@@ -67,6 +67,11 @@ def test_the_end_of_a_phase_is_asked_with_its_number(api, ada):
     assert ask(api, row, property="termination").json()["phase"] is None
 
 
+def test_garbage_is_answered_for_each_snapshot_of_its_sample(api, ada):
+    row = a_ready_recording(ada, BY_SLUG["garbage"].log())
+    assert answers(ask(api, row, property="garbage")) == {"s1": "true", "s2": "false", "s3": "true"}
+
+
 def test_the_page_asks_for_the_number_of_the_phase(ada):
     row = a_ready_recording(ada, phases())
     address = f"/recordings/{row.pk}/properties?property=phase&phase="
@@ -173,6 +178,7 @@ def test_the_built_in_ones_are_listed(api):
         "termination",
         "phase",
         "deadlock",
+        "garbage",
         "token",
         "conservation",
     ]

@@ -8,7 +8,7 @@ from snapshots.domain.simulators.continuous.simulation import (
 )
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.protocols.continuous_driver import EpochSettings
-from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.sample import Sample
 from snapshots.domain.simulators.script import Log
 
 CRASH_AT = 42_500

@@ -12,7 +12,7 @@ from snapshots.domain.simulators.flink.event_time import EventTimeSettings
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE, UNALIGNED
-from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.sample import Sample
 from snapshots.domain.simulators.script import Log
 
 RATE = 1_000  # records a second of the smallest dataflow: record n comes into being at n ms

@@ -5,7 +5,7 @@ from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.micro_batches.driver import DRIVER
 from snapshots.domain.simulators.micro_batches.simulation import SparkSimulation, run_spark
 from snapshots.domain.simulators.protocols.spark_epochs import BatchSettings
-from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.sample import Sample
 from snapshots.domain.simulators.script import Log
 
 CRASH_AT = 66_500

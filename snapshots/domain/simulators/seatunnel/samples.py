@@ -4,7 +4,7 @@ from snapshots.domain.dataflow_logs.dataflow import HASH, Dataflow, Edge, Vertex
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.parameters import FailAt
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
-from snapshots.domain.simulators.samples import Sample
+from snapshots.domain.simulators.sample import Sample
 from snapshots.domain.simulators.script import Log
 from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
