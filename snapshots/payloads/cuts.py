@@ -9,6 +9,7 @@ import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.judging.channel_counts import ChannelCounts
+from snapshots.domain.judging.unended import Cause, Effect, Unended
 from snapshots.domain.model.derived import is_derived, why_empty, why_unknown
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.models import Snapshot
@@ -22,6 +23,10 @@ from snapshots.payloads.recordings import SnapshotSummary, snapshot_summary
 from snapshots.store.excerpts import Excerpt
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
+
+UnendedEffect = payload_of(Effect, "UnendedEffect")
+UnendedCause = payload_of(Cause, "UnendedCause")
+UnendedPayload = payload_of(Unended)
 
 
 @described
@@ -85,6 +90,8 @@ class SnapshotDetail(SnapshotSummary):
             other recordings.
         part: how much there is in all, where a limit was given; null where all of it is listed.
         outline: what is told of everything, where it was asked for.
+        unended: which condition of the paper is violated, and what follows, where the snapshot does
+            not end; null where it ends or the log has no marker of it; only in the answer of one.
     """
 
     processes: dict[str, Any]
@@ -98,6 +105,7 @@ class SnapshotDetail(SnapshotSummary):
     why_unknown: str | None
     part: PartOfSnapshot | None
     outline: NotRequired[SnapshotOutlinePayload]
+    unended: NotRequired[Annotated[dict[str, Any], Payload(UnendedPayload)] | None]
 
 
 @described

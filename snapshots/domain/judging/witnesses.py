@@ -30,6 +30,8 @@ from snapshots.domain.model.topology import Channel, ChannelId, JsonText, Proces
 LONGEST_SHOWN = 200  # characters of a state or value in a sentence; the finding has it whole
 SENDING_RULE = "paper, section 3.2, marker-sending rule"
 RECEIVING_RULE = "paper, section 3.2, marker-receiving rule"
+CONDITION_L1 = "paper, section 3.3, condition L1"
+CONDITION_L2 = "paper, section 3.3, condition L2"
 NEVER_ARRIVED = (
     "The marker of {snapshot} never arrived at {channel.target} on {channel.id}, so that channel "
     "was never closed."
@@ -188,6 +190,7 @@ def never_recorded(
         INCOMPLETE,
         f"{process} never recorded its state for {snapshot}. {why}",
         process=process,
+        rule=CONDITION_L2,
         path=path,
     )
 
@@ -212,6 +215,7 @@ def marker_in_flight(
         template.format(channel=channel, snapshot=marker.snapshot),
         channel=channel.id,
         process=channel.target,
+        rule=None if words else CONDITION_L1,
         path=path,
         **ends,
     )
@@ -235,6 +239,7 @@ def marker_not_sent(
         template.format(channel=channel, snapshot=snapshot),
         channel=channel.id,
         process=channel.source,
+        rule=None if words else SENDING_RULE,
         path=path,
     )
 

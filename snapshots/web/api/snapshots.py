@@ -9,6 +9,7 @@ from snapshots import access
 from snapshots.answers import replay, snapshot_list
 from snapshots.answers.excerpts import excerpt_of, not_in_snapshot
 from snapshots.answers.outcomes import outcome_of
+from snapshots.answers.unended import unended
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -177,6 +178,9 @@ def get_snapshot(
     that is not known is absent. In a derived recording `why_empty` and `why_unknown` explain
     channels without messages.
 
+    `unended` says why a snapshot does not end: the condition of Chandy and Lamport's paper that is
+    violated (L1, L2), or its marker-sending rule, the first in the log first, and what follows.
+
     With `limit`, one answer has a part: so many processes, and so many of the channels that hold
     messages, with at most four times as many messages in all. `part` says how much there is.
     """
@@ -184,6 +188,8 @@ def get_snapshot(
     stored = open_recording(row.recording)
     excerpt = excerpt_of(stored, wanted.dict())
     try:
-        return reply(cuts.snapshot_detail(row, stored, outcome_of(row), excerpt))
+        detail = cuts.snapshot_detail(row, stored, outcome_of(row), excerpt)
     except ChannelNotInSnapshot as error:
         raise not_in_snapshot(str(error)) from None
+    found = unended(stored, row)
+    return reply({**detail, "unended": None if found is None else as_json(found)})

@@ -441,6 +441,14 @@ def test_a_snapshot_that_is_not_complete_is_not_reordered(api, ada):
     assert not Job.objects.filter(kind="reordering").exists()
 
 
+def test_a_snapshot_that_does_not_end_has_its_causes(api, ada, banks):
+    broken = a_ready_recording(ada, simulated(protocol=never_sending("p1->p2", "s1")))
+    (cause,) = api.get(f"/api/recordings/{broken.pk}/snapshots/s1").json()["unended"]["causes"]
+    assert (cause["condition"], cause["channel"]) == ("marker-sending rule", "p1->p2")
+    assert cause["effects"][0]["sentence"] == "Therefore p1->p2 stays open."
+    assert api.get(f"/api/recordings/{banks.pk}/snapshots/s1").json()["unended"] is None
+
+
 def test_a_snapshot_may_be_named_like_the_end_of_an_address(api, ada):
     run = Script("odd", {"p": 1}, [])
     for name in ("a/restore", "a/reordering"):
