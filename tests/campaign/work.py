@@ -212,6 +212,8 @@ class Work:
             return None
         kept = {name: recording[name] for name in KEPT_OF_A_RECORDING}
         kept["error"] = recording["error"] and recording["error"]["type"]
+        if recording["status"] == "failed":
+            kept["error"] += f": {recording['error'].get('detail')}"
         if recording["status"] == "ready":
             kept["snapshots"] = client.get(f"/recordings/{piece.recording}/snapshots")["items"]
         if piece.kind == "restore" and piece.result is not None:
