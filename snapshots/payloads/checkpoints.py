@@ -55,8 +55,13 @@ CheckpointList = list_of(
 CheckpointFiles = list_of(payload_of(FileReport, "CheckpointFile"), "CheckpointFiles")
 CheckpointRequests = list_of(payload_of(Decision, "CheckpointRequest"), "CheckpointRequests")
 _SINCE_KINDS_OF_COMMITTING = ("committed_by", "recovered", "forgotten", "sentence")
-SinkEffect = payload_of(failovers.SinkEffect, optional=_SINCE_KINDS_OF_COMMITTING)
-Failover = payload_of(failovers.FailoverReport, "Failover")
+_SINCE_REGIONS = ("skipped", "skipped_differing")
+SinkEffect = payload_of(
+    failovers.SinkEffect, optional=(*_SINCE_KINDS_OF_COMMITTING, *_SINCE_REGIONS)
+)
+Failover = payload_of(
+    failovers.FailoverReport, "Failover", optional=(*_SINCE_REGIONS, "unrepeatable")
+)
 Dropped = payload_of(failovers.Dropped)
 SinkTotal = payload_of(
     failovers.SinkTotal, "SinkTotal", without=["effect"], more=SinkEffect.__annotations__

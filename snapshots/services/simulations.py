@@ -72,8 +72,8 @@ def request_failover_comparison(owner, recording: Recording, by=None) -> list[Jo
     parameters = recording.parameters or {}
     if parameters.get("protocol") not in FAILOVERS or not parameters.get("failures"):
         raise Conflict(
-            "Only a simulated run of Flink or Spark in which a task fails can be run again with "
-            "each failover strategy."
+            "Only a simulated run of Flink, SeaTunnel or Spark in which a task fails can be run "
+            "again with each failover strategy."
         )
     jobs = []
     for failover in FAILOVERS[parameters["protocol"]]:

@@ -6,6 +6,13 @@ from snapshots.domain.dataflow_logs.dataflow import LARGEST, MOST_SUBTASKS, Data
 from snapshots.domain.simulators.flink.simulation import DataflowSimulation
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.seatunnel.regions import (
+    GO_ON,
+    PIPELINE,
+    REGION,
+    RESTART,
+    SEATUNNEL_FAILOVERS,
+)
 from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
 from snapshots.domain.simulators.seatunnel.simulation import (
     SeaTunnelSimulation,
@@ -15,7 +22,9 @@ from snapshots.domain.simulators.seatunnel.simulation import (
 from snapshots.simulating import run_parameters as common
 from snapshots.simulating.loads import Load
 from snapshots.simulating.parameters import (
+    MAIN,
     Delay,
+    OneOf,
     Option,
     Parameters,
     Shown,
@@ -29,6 +38,22 @@ from snapshots.simulating.simulated_runs import SimulatedRun
 
 MOST_CHANGES = 20
 RUN, SETTINGS = defaults(SeaTunnelSimulation), defaults(PipelineSettings)
+FAILOVER = OneOf(
+    (
+        Option(PIPELINE, "The pipeline", "All tasks that edges connect with the failed one."),
+        Option(
+            REGION,
+            "The vertex and those before it",
+            "Those behind it go on, and skip by their ids what comes again.",
+        ),
+    )
+)
+ON_UNREPEATABLE = OneOf(
+    (
+        Option(RESTART, "Restart the pipeline", "Nothing goes on, so nothing comes twice to it."),
+        Option(GO_ON, "Go on all the same", "What comes again is taken once more."),
+    )
+)
 
 
 class SeaTunnelCheckpoints(Parameters):
@@ -85,8 +110,10 @@ class SeaTunnelParameters(common.DataflowParameters):
         "seatunnel",
         "SeaTunnel",
         "Each pipeline has a coordinator. Barriers go from an enumerator to readers, writers and a "
-        "committer; a failure restarts the pipeline.",
+        "committer; a failure restarts the pipeline, or a part of it.",
     )
+
+    FAILOVERS: ClassVar[tuple[str, ...]] = SEATUNNEL_FAILOVERS
 
     protocol: Annotated[Literal["seatunnel"], common.PROTOCOL_WORDS] = "seatunnel"
     checkpoints: SeaTunnelCheckpoints = declared(
@@ -112,6 +139,22 @@ class SeaTunnelParameters(common.DataflowParameters):
         "A split is assigned every",
         "Time from one assignment of a split by an enumerator to the next.",
         RUN.assign_every,
+    )
+    failover: Annotated[str, FAILOVER] = declared(
+        "After a failure, restart", "Which tasks restart after a failure.", RUN.failover, MAIN
+    )
+    unrepeatable: list[str] = declared(
+        "Sources that cannot repeat",
+        "Sources that cannot give the same records again, in the same order. Records of the others "
+        "are known by their ids when they come again.",
+        [],
+        example=["orders"],
+        most=MOST_SUBTASKS,
+    )
+    on_unrepeatable: Annotated[str, ON_UNREPEATABLE] = declared(
+        "If a source cannot repeat",
+        "What follows if such a source restarts and tasks behind it would go on.",
+        RUN.on_unrepeatable,
     )
     restart_delay: common.RestartDelay = RUN.restart_delay
     tx_timeout: Annotated[Time | None, common.TRANSACTION_TIMEOUT] = RUN.tx_timeout
@@ -167,6 +210,7 @@ class SeaTunnelParameters(common.DataflowParameters):
             failures=common.fail_ats(self.failures),
             start_from=self.start_from and self.start_from.filled(StartFrom),
             writer_commits=tuple(self.writer_commits),
+            unrepeatable=tuple(self.unrepeatable),
             schema_changes=tuple(item.filled(SchemaChange) for item in self.schema_changes),
         )
 

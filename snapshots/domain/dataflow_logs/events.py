@@ -96,7 +96,7 @@ RUN_KINDS = (
 """Kinds of events of the run, which every checkpoint's report may need."""
 NAMING_KINDS = frozenset(CHECKPOINT_KINDS) & frozenset(DATAFLOW_KINDS)
 """Kinds of events whose snapshot is a checkpoint."""
-DISCARDED = "discarded"
+DISCARDED, SKIPPED = "discarded", "skipped"
 
 
 @final

@@ -116,6 +116,7 @@ FAILURES = Table(
         whole("written_again", "sink.repeated"),
         whole("visible_twice", "sink.duplicates"),
         whole("overwritten", "sink.rewritten"),
+        whole("skipped", lambda row: row["sink"].get("skipped")),
         whole("other_value", "sink.differing"),
         whole("committed_again", "sink.committed_again"),
         whole("transactions_aborted", "sink.aborted"),

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from snapshots.domain.dataflow_logs.checkpoints.tasks import RunEvents
 from snapshots.domain.dataflow_logs.events import DISCARDED
+from snapshots.domain.dataflow_logs.failovers.again import TAKEN_TWICE
 from snapshots.domain.dataflow_logs.failovers.facts import (
     COMMITTED,
     TIMED_OUT,
@@ -41,6 +42,8 @@ from snapshots.store.layout import NONE
 from snapshots.store.mapped import Ints
 from snapshots.store.objects.paths import path_of
 from tasks.spark.checkpoints import json_fields
+from tasks.spark.checkpoints.again_kernels import Again, came_again
+from tasks.spark.checkpoints.again_kernels import counts_of as again_counts
 from tasks.spark.checkpoints.kernels import StoredEvents
 
 if TYPE_CHECKING:
@@ -76,11 +79,15 @@ def loads(stored: StoredEvents, run: RunEvents) -> list[int]:
 
 @dataclass(frozen=True)
 class Rows:
-    """Some events of one vertex, sorted by step; ``process`` indexes the question's processes."""
+    """Some events of one vertex, sorted by step.
+
+    ``process`` indexes the question's processes; ``snapshot`` has the codes of the snapshots.
+    """
 
     process: Ints
     step: Ints
     at: Ints
+    snapshot: Ints
     extra: pa.Array
     value: pa.Array | None = None
 
@@ -99,18 +106,20 @@ class Vertex:
     def answer(self) -> Answer:
         question = self.question
         has_failed = any(len(items) for items in self.restarts)
-        writes = self._rows(WRITE, with_value=True)
+        writes = self.rows(WRITE, with_value=True)
         is_sink = bool(len(writes.step)) or question.kind is not None
         if not is_sink and not has_failed:
             return Answer()
-        discarded = self._rows(RECEIVE, discarded=True)
-        effects = _Effects(self, writes, discarded) if is_sink else None
+        discarded = self.rows(RECEIVE, label=DISCARDED)
+        again = came_again(self)
+        effects = _Effects(self, writes, discarded, again) if is_sink else None
         return Answer(
-            re_read=self._re_read(self._rows(READ)) if question.positions else {},
+            re_read=self._re_read(self.rows(READ)) if question.positions else {},
             discarded=_tallied(self.failures(discarded)),
             effects={} if effects is None else effects.by_failure(),
             total=None if effects is None else effects.total(),
             dropped=self._dropped(discarded) if effects is None else None,
+            again=again_counts(again),
         )
 
     def failures(self, rows: Rows) -> Ints:
@@ -122,44 +131,60 @@ class Vertex:
             failures[own] = np.append(restarts[:, 1], NONE)[last]
         return failures
 
-    def _rows(self, kind: str, *, discarded: bool | None = None, with_value: bool = False) -> Rows:
+    def rows(
+        self,
+        kind: str,
+        *,
+        label: str | None = None,
+        without: str | None = None,
+        with_value: bool = False,
+    ) -> Rows:
         """Return the vertex's events of one kind.
 
         Args:
-            discarded: True for records that a restore discarded, False for all others, None for
-                both.
+            label: the label of the wanted events; None for any.
+            without: a label whose events are not wanted.
             with_value: whether the column of values is wanted too.
         """
+        names = ("extra", "value") if with_value else ("extra",)
         pieces = [
             piece
             for index, code in enumerate(self.codes)
-            for piece in self._piece(index, code, KINDS.index(kind), discarded, with_value)
+            for piece in self._piece(index, code, KINDS.index(kind), label, without, names)
         ]
         if not pieces:
             nothing, no_text = np.zeros(0, np.int64), pa.array([], pa.large_string())
-            return Rows(nothing, nothing, nothing, no_text, no_text)
-        process, step, at = (np.concatenate([piece[n] for piece in pieces]) for n in range(3))
-        texts = [pa.concat_arrays([piece[n] for piece in pieces]) for n in (3, 4)[: 1 + with_value]]
+            return Rows(nothing, nothing, nothing, nothing, no_text, no_text)
+        process, step, at, snapshot = (
+            np.concatenate([piece[n] for piece in pieces]) for n in range(4)
+        )
+        texts = [pa.concat_arrays([piece[4 + n] for piece in pieces]) for n, _ in enumerate(names)]
         order = np.argsort(step)
-        taken = [text.take(pa.array(order)) for text in texts]
-        return Rows(process[order], step[order], at[order], *taken)
+        extra, value = (*(text.take(pa.array(order)) for text in texts), None)[:2]
+        return Rows(process[order], step[order], at[order], snapshot[order], extra, value)
 
     def _piece(
-        self, process: int, code: int, kind: int, discarded: bool | None, with_value: bool
+        self,
+        process: int,
+        code: int,
+        kind: int,
+        label: str | None,
+        without: str | None,
+        names: tuple[str, ...],
     ) -> Iterator[tuple]:
-        """Yield the columns of one process: its index, step, at, extra and, on request, value."""
+        """Yield the columns of one process: its index, step, at, snapshot, and the named texts."""
         events = self.tables.events
         if not events.length[code]:
             return
         part, begin = events.parts[int(events.part[code])], int(events.begin[code])
         rows = begin + np.flatnonzero(events.run("kind", code) == kind)
-        if discarded is not None:
-            is_discarded = pc.fill_null(pc.equal(part.texts("label", rows), DISCARDED), False)
-            rows = rows[is_discarded.to_numpy(zero_copy_only=False) == discarded]
-        step, at = (part.numbers(name, rows) for name in ("step", "at"))
-        names = ("extra", "value") if with_value else ("extra",)
+        for text, is_wanted in ((label, True), (without, False)):
+            if text is not None:
+                has_text = pc.fill_null(pc.equal(part.texts("label", rows), text), False)
+                rows = rows[has_text.to_numpy(zero_copy_only=False) == is_wanted]
+        numbers = (part.numbers(name, rows) for name in ("step", "at", "snapshot"))
         texts = (part.texts(name, rows) for name in names)
-        yield np.full(len(rows), process), step, at, *texts
+        yield np.full(len(rows), process), *numbers, *texts
 
     # --- records that were read again ---------------------------------------------------------
 
@@ -196,7 +221,7 @@ class Vertex:
             return None
         rid, names = json_fields.codes(json_fields.rids(discarded.extra))
         discarded_at = _last_steps(rid, discarded.step, len(names))
-        received = self._rows(RECEIVE, discarded=False)
+        received = self.rows(RECEIVE, without=DISCARDED)
         code = pc.index_in(json_fields.rids(received.extra), names)
         codes = pc.fill_null(code, NONE).to_numpy(zero_copy_only=False)
         received_at = _last_steps(codes, received.step, len(names))
@@ -239,6 +264,7 @@ class _Effects:
     vertex: Vertex
     writes: Rows
     discarded: Rows
+    again: list[Again]
     whole: Tally = field(default_factory=Tally)
     own: dict[int, Tally] = field(default_factory=dict)
 
@@ -256,6 +282,7 @@ class _Effects:
         self._count_repeated()
         self._count_transactions()
         self._count_lost()
+        self._count_skipped()
 
     def by_failure(self) -> dict[int, SinkEffect]:
         numbers = {n for own in self.question.restarts.values() for _, n in own}
@@ -359,6 +386,20 @@ class _Effects:
         newer[has] = first[self.rid[before[has]]] > first[self.rid[has]]
         return newer
 
+    def _count_skipped(self) -> None:
+        for again in self.again:
+            if again.what == TAKEN_TWICE or not len(again.rids):
+                continue
+            numbers = np.unique(again.failures[again.failures != NONE]).tolist()
+            tallies = [(self.whole, again.rids)]
+            tallies += [
+                (self.own.setdefault(n, Tally()), again.rids.filter(pa.array(again.failures == n)))
+                for n in numbers
+            ]
+            for tally, rids in tallies:
+                examples = rids.drop_null()[:MOST_EXAMPLES].to_pylist()
+                tally.add_all(again.what, len(rids), examples)
+
     def _count_transactions(self) -> None:
         for process, own in enumerate(self.question.transactions.values()):
             for transaction in own.values():
@@ -398,5 +439,6 @@ class _Effects:
         first = np.full(len(self.texts) + 1, _NEVER)
         np.minimum.at(first, rid[rows], rows)
         lost = lost[np.lexsort((first[rid[lost]], until[lost]))]
-        lost_rows = Rows(process[lost], until[lost], until[lost], self.writes.extra)
+        nowhere = np.full(len(lost), NONE, np.int64)
+        lost_rows = Rows(process[lost], until[lost], until[lost], nowhere, self.writes.extra)
         self._count_chosen("lost", np.arange(len(lost)), self.vertex.failures(lost_rows), rid[lost])

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from snapshots.domain.dataflow_logs.events import fields_of, whole
-from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
+from snapshots.domain.dataflow_logs.failovers.rids import rid_of
 from snapshots.domain.model.topology import JsonText
 from snapshots.domain.model.values import canonical
 

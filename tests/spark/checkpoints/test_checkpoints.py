@@ -16,7 +16,7 @@ import pytest
 from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints, decisions, files
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
-from snapshots.domain.dataflow_logs.failovers.sink_effects import rid_of
+from snapshots.domain.dataflow_logs.failovers.rids import rid_of
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.recording import Recording
 from snapshots.domain.model.values import canonical, parsed
@@ -40,6 +40,7 @@ from tests.dataflow_damage import forgetting, garbled
 from tests.dataflows import a_run_of, any_simulation, failing, with_failures, word_count
 from tests.domain.simulators.seatunnel import a_job
 from tests.domain.simulators.test_flink_rescaling import started
+from tests.domain.simulators.test_seatunnel_regions import any_failing_job
 from tests.effort import examples
 from tests.spark.agreement import silent
 from tests.store.folders import scatter
@@ -107,6 +108,10 @@ def test_the_job_agrees_with_the_reference(mode, tmp_path, monkeypatch):
     assert sometimes <= set(seen), sometimes - set(seen)
 
 
+EFFECTS = ("repeated", "duplicates", "rewritten", "rewound", "differing", "lost", "skipped",
+           "skipped_differing")  # fmt: skip
+
+
 def what_was_seen(told: Explained) -> Iterator[str]:
     for report in told.checkpoints:
         yield report.status
@@ -120,7 +125,7 @@ def what_was_seen(told: Explained) -> Iterator[str]:
         if report.counted_twice:
             yield "counted twice"
         for sink in report.sinks:
-            for name in ("repeated", "duplicates", "rewritten", "rewound", "differing", "lost"):
+            for name in EFFECTS:
                 if getattr(sink, name):
                     yield name
     if told.files:
@@ -137,10 +142,19 @@ def what_was_seen(told: Explained) -> Iterator[str]:
         yield "dropped requests"
 
 
+def regional_logs() -> Iterator[Log]:
+    """Yield runs of SeaTunnel in which tasks go on, also damaged ones."""
+    for seed in (0, 4, 5, 7, 10, 27):
+        log = run_seatunnel(any_failing_job(seed)[1]).log
+        yield log
+        yield garbled(log, Random(seed), 0.1)
+
+
 def telling_logs() -> Iterator[Log]:
     """Yield runs that together have everything that a report can contain."""
     yield from (any_log(seed, MODES[seed % 4]) for seed in range(6))
     yield from (sample.log() for sample in SAMPLES_OF_DATAFLOWS)
+    yield from regional_logs()
     yield run_dataflow(started(ending=FAILED, at=20_000)).log
     yield garbled(run_dataflow(windowed()).log, Random(2), 0.1)
     expiring = a_run_of(word_count(2, records=60), tx_timeout=9_000)
@@ -167,7 +181,7 @@ def test_the_compared_answers_are_not_trivial(tmp_path):
         assert_same(found, wanted, number)
         seen.update(what_was_seen(wanted))
     few = {"held back", "duplicates", "rewritten", "rewound", "differing", "counted twice"}
-    few |= {"lost", "dropped", "pending", "event time", "start"}
+    few |= {"skipped", "skipped_differing", "lost", "dropped", "pending", "event time", "start"}
     assert few <= set(seen), few - set(seen)
 
 

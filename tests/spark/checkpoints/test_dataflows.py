@@ -7,10 +7,11 @@ from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.micro_batches.samples import SPARK_SAMPLES
 from snapshots.domain.simulators.protocols.flink_task import MODES
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
+from snapshots.domain.simulators.seatunnel.regions import GO_ON, REGION
 from snapshots.domain.simulators.seatunnel.samples import SEATUNNEL_SAMPLES
 from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChange
 from snapshots.domain.simulators.seatunnel.simulation import SeaTunnelSimulation, run_seatunnel
-from tests.dataflows import a_run_of, failing, two_pipelines
+from tests.dataflows import a_run_of, failing, two_pipelines, word_count
 from tests.spark.agreement import agree, written
 
 pytestmark = pytest.mark.spark
@@ -28,6 +29,20 @@ def test_a_dataflow_with_a_failure_and_a_restore(mode, tmp_path, spark):
 )
 def test_a_dataflow_of_another_engine(sample, tmp_path, spark):
     agree(written(sample.log(), tmp_path / "log.jsonl"), tmp_path, spark)
+
+
+@pytest.mark.parametrize("unrepeatable", [(), ("source",)], ids=["skips", "takes twice"])
+def test_a_regional_failure_of_which_some_tasks_go_on(unrepeatable, tmp_path, spark):
+    run = SeaTunnelSimulation(
+        word_count(records=60),
+        PipelineSettings(interval=6_000),
+        failures=(FailAt(16_000, "source[0]"), FailAt(33_000, "count[1]")),
+        failover=REGION,
+        unrepeatable=unrepeatable,
+        on_unrepeatable=GO_ON,
+    )
+    log = run_seatunnel(run).log
+    agree(written(log, tmp_path / "log.jsonl"), tmp_path, spark)
 
 
 def test_pipelines_that_take_checkpoints_of_their_own(tmp_path, spark):

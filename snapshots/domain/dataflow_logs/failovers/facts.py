@@ -14,17 +14,13 @@ from snapshots.domain.dataflow_logs.checkpoints.tasks import (
     Early,
     RunEvents,
 )
-from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE, Dataflow
+from snapshots.domain.dataflow_logs.dataflow import IDEMPOTENT, SINK, TWO_PHASE
 from snapshots.domain.dataflow_logs.event_time import event_time_of
 from snapshots.domain.dataflow_logs.events import Plan, ProtocolEvent, whole
 from snapshots.domain.dataflow_logs.failovers.events import Failed
 from snapshots.domain.dataflow_logs.failovers.report import (
     AT_LEAST_ONCE,
     EXACTLY_ONCE,
-    FULL,
-    PIPELINE,
-    REGION,
-    SOME,
     Dropped,
     FailoverReport,
     Failovers,
@@ -33,6 +29,7 @@ from snapshots.domain.dataflow_logs.failovers.report import (
     SinkTotal,
 )
 from snapshots.domain.dataflow_logs.failovers.sentences import sentence
+from snapshots.domain.dataflow_logs.failovers.strategies import behind, strategy
 from snapshots.domain.dataflow_logs.kinds import (
     BATCH_PLAN,
     CP_COMPLETE,
@@ -86,12 +83,13 @@ class Question:
     """What must be counted among one vertex's records.
 
     Attributes:
-        restarts: for each process, the restarts that included it, as (event index, number of the
-            failure), in order.
+        restarts: for each process, the restarts that included it, or tasks before it, as (event
+            index, number of the failure), in order.
         kind: the kind of a sink. None if the vertex is no sink or its kind is not known.
         transactions: the transactions by process and name.
         committed_by: ``committer``, ``writer``, or None if it is not known or there is no commit.
         has_ended: whether no more records will come.
+        goes_on: whether one of the tasks went on while tasks before it restarted.
     """
 
     vertex: str
@@ -102,6 +100,7 @@ class Question:
     transactions: Mapping[ProcessId, Mapping[str, Transaction]] = field(default_factory=dict)
     committed_by: str | None = None
     has_ended: bool = False
+    goes_on: bool = False
 
     @property
     def is_two_phase(self) -> bool:
@@ -118,7 +117,8 @@ class Question:
 class Answer:
     """What one vertex's records say of the failures, by the number of the failure.
 
-    ``total``: None if the vertex is no sink.
+    ``total``: None if the vertex is no sink. ``again`` counts what came again to tasks that went
+    on, by the words of ``again.py``.
     """
 
     re_read: Mapping[int, tuple[ReRead, ...]] = field(default_factory=dict)
@@ -126,6 +126,7 @@ class Answer:
     effects: Mapping[int, SinkEffect] = field(default_factory=dict)
     total: SinkTotal | None = None
     dropped: Dropped | None = None
+    again: Mapping[int, Mapping[str, int]] = field(default_factory=dict)
 
 
 def questions_of(run: RunEvents) -> tuple[Question, ...]:
@@ -135,6 +136,7 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
     for process in plan.tasks:
         groups.setdefault(plan.vertex_of(process), []).append(process)
     restarts, positions = _restarts(run)
+    going_on = _add_restarts_before(run, restarts)
     transactions = _transactions(run)
     return tuple(
         Question(
@@ -146,6 +148,7 @@ def questions_of(run: RunEvents) -> tuple[Question, ...]:
             transactions={name: transactions.get(name, {}) for name in processes},
             committed_by=_committed_by(run, processes),
             has_ended=all(_has_ended(run, name) for name in processes),
+            goes_on=not going_on.isdisjoint(processes),
         )
         for vertex, processes in groups.items()
     )
@@ -169,6 +172,26 @@ def _restarts(
                     position = Position(number, split, offset, event.step)
                     positions.setdefault(run.plan.vertex_of(split), []).append(position)
     return restarts, positions
+
+
+def _add_restarts_before(
+    run: RunEvents, restarts: dict[ProcessId, list[tuple[int, int]]]
+) -> set[ProcessId]:
+    """Add restarts to the tasks that went on behind them, and return these tasks.
+
+    In micro-batches nobody goes on: all tasks of a batch wait for each other.
+    """
+    going_on: set[ProcessId] = set()
+    if any(event.kind == BATCH_PLAN for event in run.events):
+        return going_on
+    for number, failed in enumerate(run.failures):
+        if failed.restarted is None:
+            continue
+        for process in behind(run.plan, failed.scope):
+            restarts.setdefault(process, []).append((failed.restarted.step, number))
+            restarts[process].sort()
+            going_on.add(process)
+    return going_on
 
 
 def _transactions(run: RunEvents) -> dict[ProcessId, dict[str, Transaction]]:
@@ -274,7 +297,7 @@ def _report(
         at=event.at,
         cause=event.text("cause"),
         attempt=event.whole("attempt"),
-        strategy=_strategy(run.plan, failed.scope),
+        strategy=strategy(run.plan, failed.scope, failed.process),
         scope=failed.scope,
         tasks_restarted=len(failed.back),
         restored=failed.snapshot,
@@ -287,10 +310,12 @@ def _report(
         caught_up_at=None,
         sinks=None,
         sentence="",
+        unrepeatable=event.names("unrepeatable") or (),
     )
     if not run.plan.is_derived:
         report = _with_records(report, number, failed, answers)
-        report = replace(report, counted_twice=_counted_twice(failed, checkpoint, count))
+        early = _counted_twice(failed, checkpoint, count)
+        report = replace(report, counted_twice=early + (report.counted_twice or 0))
         if not any(event.kind == BATCH_PLAN for event in run.events):
             others = [name for name in run.plan.tasks if name not in set(failed.scope)]
             running = sum(_is_running(run, name, failed.event.step) for name in others)
@@ -325,33 +350,6 @@ def _batch(run: RunEvents, failed: Failed) -> ProtocolEvent | None:
     return next((event for event in plans if event.snapshot == failed.snapshot), None)
 
 
-def _strategy(plan: Plan, scope: tuple[ProcessId, ...]) -> str:
-    """Return the widest strategy that the scope amounts to, or ``some`` if it is none of them."""
-    tasks = set(scope)
-    if tasks >= set(plan.tasks):
-        return FULL
-    if plan.dataflow is None:
-        return SOME
-    if any(tasks == pipeline for pipeline in _pipelines(plan, plan.dataflow)):
-        return PIPELINE
-    return REGION if any(tasks == set(region) for region in plan.dataflow.regions) else SOME
-
-
-def _pipelines(plan: Plan, dataflow: Dataflow) -> list[set[ProcessId]]:
-    """Return the tasks of each pipeline.
-
-    If pipelines are scopes of the topology, enumerators and committers are among them.
-    """
-    scopes = plan.topology.scopes
-    if len(scopes) > 1:
-        scope_of = {process.id: process.scope for process in plan.topology.processes}
-        return [{name for name in plan.tasks if scope_of[name] == scope} for scope in scopes]
-    return [
-        {name for name in plan.tasks if plan.vertex_of(name) in vertices}
-        for vertices in dataflow.pipelines
-    ]
-
-
 def _guarantee(trigger: ProtocolEvent | None) -> str | None:
     """Return what the restored checkpoint guarantees, or None if the log does not say.
 
@@ -382,7 +380,16 @@ def _with_records(
         re_read=re_read,
         caught_up_at=max(known) if len(known) == len(caught_up) else None,
         sinks=tuple(answer.effects[number] for answer in answers if number in answer.effects),
+        skipped=_again(answers, number, "skipped"),
+        skipped_differing=_again(answers, number, "skipped_differing"),
+        counted_twice=_again(
+            [answer for answer in answers if answer.total is None], number, "taken_twice"
+        ),
     )
+
+
+def _again(answers: Iterable[Answer], number: int, what: str) -> int:
+    return sum(answer.again.get(number, {}).get(what, 0) for answer in answers)
 
 
 def _counted_twice(failed: Failed, checkpoint: CheckpointEvents | None, count: Count) -> int:

@@ -17,6 +17,7 @@ from snapshots.domain.dataflow_logs.checkpoints.reference import (
 )
 from snapshots.domain.dataflow_logs.checkpoints.tasks import CheckpointEvents
 from snapshots.domain.dataflow_logs.events import DISCARDED, fields_of, whole
+from snapshots.domain.dataflow_logs.failovers.again import TAKEN_TWICE, Again, came_again
 from snapshots.domain.dataflow_logs.failovers.facts import (
     Answer,
     Question,
@@ -31,12 +32,10 @@ from snapshots.domain.dataflow_logs.failovers.report import (
     ReRead,
     Rid,
 )
+from snapshots.domain.dataflow_logs.failovers.rids import rid_in, rid_of, text_of
 from snapshots.domain.dataflow_logs.failovers.sink_effects import (
     Effects,
     failure_at,
-    rid_in,
-    rid_of,
-    text_of,
     writes_of,
 )
 from snapshots.domain.dataflow_logs.kinds import READ
@@ -68,7 +67,9 @@ def answer(question: Question, recording: Recording) -> Answer:
     reads = [Read.of(event) for event in events if event.kind == READ]
     thrown_out = [e for e in events if e.kind == RECEIVE and e.label == DISCARDED]
     writes = writes_of(question, events)
-    effects = Effects(question, writes, thrown_out)
+    again = list(came_again(question, events))
+    skipped = [item for item in again if item.what != TAKEN_TWICE]
+    effects = Effects(question, writes, thrown_out, skipped)
     is_sink = bool(writes) or question.kind is not None
     return Answer(
         re_read=_re_read(question, [read for read in reads if read is not None]),
@@ -76,6 +77,7 @@ def answer(question: Question, recording: Recording) -> Answer:
         effects=effects.by_failure() if is_sink else {},
         total=effects.total() if is_sink else None,
         dropped=None if is_sink else _dropped(question, events, thrown_out),
+        again=_again_by_failure(question, again),
     )
 
 
@@ -131,6 +133,16 @@ def _re_read(question: Question, reads: list[Read]) -> dict[int, tuple[ReRead, .
 def _by_failure(question: Question, thrown_out: list[Event]) -> dict[int, int]:
     numbers = (failure_at(question, event.process, event.step) for event in thrown_out)
     return dict(Counter(number for number in numbers if number is not None))
+
+
+def _again_by_failure(question: Question, again: list[Again]) -> dict[int, dict[str, int]]:
+    counts: dict[int, dict[str, int]] = {}
+    for item in again:
+        number = failure_at(question, item.event.process, item.event.step)
+        if number is not None:
+            own = counts.setdefault(number, {})
+            own[item.what] = own.get(item.what, 0) + 1
+    return counts
 
 
 def _dropped(question: Question, events: list[Event], thrown_out: list[Event]) -> Dropped | None:

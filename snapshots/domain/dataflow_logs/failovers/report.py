@@ -16,6 +16,7 @@ from snapshots.domain.model.topology import ProcessId
 MOST_EXAMPLES = 20
 EXACTLY_ONCE, AT_LEAST_ONCE = "exactly-once", "at-least-once"
 FULL, PIPELINE, REGION, SOME = "full", "pipeline", "region", "some"
+UPSTREAM = "upstream"
 
 Rid = list[object]
 
@@ -66,6 +67,8 @@ class SinkEffect:
         aborted: how many transactions were given up.
         forgotten: how many of these had been pre-committed for a checkpoint that had completed.
         lost: how many records nobody will ever see.
+        skipped: how many records the sink skipped when they came again, because it had gone on.
+        skipped_differing: how many of these had another value than the one that it had taken.
         examples: the first records of each of these kinds, each as ``[split, offset, derived]``.
         sentence: a summary in words.
     """
@@ -83,6 +86,8 @@ class SinkEffect:
     aborted: int = 0
     forgotten: int = 0
     lost: int = 0
+    skipped: int = 0
+    skipped_differing: int = 0
     examples: dict[str, tuple[Rid, ...]] = field(default_factory=dict)
     sentence: str = ""
 
@@ -139,8 +144,9 @@ class FailoverReport:
         at: when the failure happened, in the time unit of the recording.
         cause: why it failed, in the words of the log. None if the log does not say.
         attempt: the number of the attempt that failed. None if the log does not say.
-        strategy: what the scope amounts to: ``full`` for all tasks, ``pipeline``, ``region``, or
-            ``some`` for any other set of tasks.
+        strategy: what the scope amounts to: ``full`` for all tasks, ``pipeline``, ``region``,
+            ``upstream`` for the failed vertex and all before it, or ``some`` for any other set of
+            tasks.
         scope: the ids of the tasks that went down.
         tasks_restarted: how many of these tasks came back.
         went_on: how many tasks went on meanwhile with the state that they had, without those that
@@ -156,12 +162,18 @@ class FailoverReport:
         discarded: how many records were thrown out of the channels. None in a derived recording,
             which holds no records.
         counted_twice: how many records are read again although their effect is in the restored
-            state. None in a derived recording.
+            state, or which an operator that went on took once more. None in a derived recording.
         re_read: what each split reads again. None in a derived recording.
         caught_up_at: when all sources were where they had been. None means that the log ends
             before, or that the recording is derived.
         sinks: what the failure did at each sink. None in a derived recording.
         sentence: a summary in two or three sentences.
+        skipped: how many records came again to tasks that went on, and were skipped by their ids.
+            None in a derived recording.
+        skipped_differing: how many of these had another value than the one that was taken. None in
+            a derived recording.
+        unrepeatable: the sources in the scope that cannot give the same records again, as the log
+            says.
     """
 
     process: ProcessId | None
@@ -182,6 +194,9 @@ class FailoverReport:
     sinks: tuple[SinkEffect, ...] | None
     sentence: str
     went_on: int | None = None
+    skipped: int | None = None
+    skipped_differing: int | None = None
+    unrepeatable: tuple[str, ...] = ()
 
     @json_property
     def records_re_read(self) -> int | None:

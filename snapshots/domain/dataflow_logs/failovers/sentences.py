@@ -2,8 +2,15 @@
 
 from snapshots.domain.dataflow_logs.checkpoints.sentences import spelled
 from snapshots.domain.dataflow_logs.failovers.events import Failed
-from snapshots.domain.dataflow_logs.failovers.report import FULL, PIPELINE, REGION, FailoverReport
+from snapshots.domain.dataflow_logs.failovers.report import (
+    FULL,
+    PIPELINE,
+    REGION,
+    UPSTREAM,
+    FailoverReport,
+)
 from snapshots.domain.model.defects import times
+from snapshots.domain.model.listing import listed
 
 
 def sentence(report: FailoverReport, failed: Failed, noun: str, unit: str) -> str:
@@ -25,6 +32,7 @@ def _summary(report: FailoverReport, next_: Failed | None, noun: str, unit: str)
         FULL: f"all {number} tasks",
         PIPELINE: f"the {number} tasks of its pipeline",
         REGION: f"the {times(number, 'task')} of its region",
+        UPSTREAM: f"the {times(number, 'task')} of its vertex and of those before it",
     }.get(report.strategy, times(number, "task"))
     text = f"{text}; {tasks} went back to " + (
         f"{noun} {report.restored}" if report.restored else "the beginning"
@@ -33,10 +41,13 @@ def _summary(report: FailoverReport, next_: Failed | None, noun: str, unit: str)
         text += f", {spelled(report.lost_progress, unit)} before"
     if report.went_on:
         text += f", and {times(report.went_on, 'other task')} went on"
+    if report.unrepeatable and report.strategy != UPSTREAM:
+        text += f", because {listed(report.unrepeatable)} cannot give the same records again"
     re_read = report.records_re_read
     if re_read is None or report.sinks is None:
         return f"{text}. What was read again is not known, for the engine keeps no records"
     text += f". {times(re_read, 'record')} {'was' if re_read == 1 else 'were'} read again"
+    text += _skipped(report)
     duplicates = sum(sink.duplicates for sink in report.sinks)
     if duplicates:
         text += (
@@ -49,6 +60,18 @@ def _summary(report: FailoverReport, next_: Failed | None, noun: str, unit: str)
     if took is None:
         return f"{text}, and the sources had not caught up when the log ends"
     return f"{text}, and after {spelled(took, unit)} the sources were where they had been"
+
+
+def _skipped(report: FailoverReport) -> str:
+    if report.skipped:
+        number, other = report.skipped, report.skipped_differing
+        was, whose = ("was", "its id") if number == 1 else ("were", "their ids")
+        text = f", {times(number, 'record')} that came again {was} skipped by {whose}"
+        return text + (f" ({other:,} with another value than before)" if other else "")
+    if report.unrepeatable and report.strategy == UPSTREAM:
+        who = listed(report.unrepeatable)
+        return f", nothing was skipped, because {who} cannot give the same records again"
+    return ""
 
 
 def _are(number: int) -> str:

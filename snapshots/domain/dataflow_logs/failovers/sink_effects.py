@@ -1,11 +1,10 @@
 """Counts what failures did at one sink, write by write: repeated, seen twice, lost."""
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from snapshots.domain.dataflow_logs.events import fields_of, whole
+from snapshots.domain.dataflow_logs.events import fields_of
+from snapshots.domain.dataflow_logs.failovers.again import Again
 from snapshots.domain.dataflow_logs.failovers.facts import (
     COMMITTED,
     GIVEN_UP,
@@ -19,24 +18,12 @@ from snapshots.domain.dataflow_logs.failovers.report import (
     SinkEffect,
     SinkTotal,
 )
+from snapshots.domain.dataflow_logs.failovers.rids import rid_in, rid_of, text_of
 from snapshots.domain.dataflow_logs.failovers.sink_sentences import sink_sentence
 from snapshots.domain.dataflow_logs.kinds import WRITE
 from snapshots.domain.model.recording import Event
 from snapshots.domain.model.topology import JsonText, ProcessId
 from snapshots.domain.model.values import canonical, parsed
-
-
-def rid_of(fields: dict[str, Any]) -> Rid | None:
-    """Return the id of a record, ``[split, offset, derived]``, or None if the fields have none."""
-    rid = fields.get("rid")
-    well_formed = (
-        isinstance(rid, list)
-        and len(rid) == 3
-        and isinstance(rid[0], str)
-        and whole(rid[1]) is not None
-        and isinstance(rid[2], str)
-    )
-    return rid if well_formed else None
 
 
 @dataclass
@@ -79,17 +66,6 @@ def writes_of(question: Question, events: list[Event]) -> list[Write]:
             )
         )
     return writes
-
-
-def text_of(rid: Rid | None) -> str | None:
-    """Return the JSON text of a record's id, or None without one."""
-    return None if rid is None else canonical(rid)
-
-
-def rid_in(text: str) -> Rid:
-    """Return the id of a record from its JSON text."""
-    rid: Rid = json.loads(text)
-    return rid
 
 
 def _key(value: JsonText | None) -> str | None:
@@ -158,7 +134,13 @@ class Effects:
     failure.
     """
 
-    def __init__(self, question: Question, writes: list[Write], thrown_out: list[Event]) -> None:
+    def __init__(
+        self,
+        question: Question,
+        writes: list[Write],
+        thrown_out: list[Event],
+        skipped: Iterable[Again] = (),
+    ) -> None:
         self.question = question
         self.writes = writes
         self.thrown_out = thrown_out
@@ -169,6 +151,8 @@ class Effects:
         self._count_repeated()
         self._count_transactions()
         self._count_lost()
+        for what, event, rid in skipped:
+            self._add(what, event.process, event.step, rid)
 
     def by_failure(self) -> dict[int, SinkEffect]:
         """Return the effect of each failure, by the number of the failure."""

@@ -23,6 +23,7 @@ def sink_sentence(effect: SinkEffect, *, has_ended: bool) -> str:
     """
     parts = [
         f"{effect.sink} {_shows(effect)}: {_repeated(effect)}.",
+        _skipped(effect),
         _recovered(effect),
         _given_up(effect),
         _lost(effect, has_ended=has_ended),
@@ -44,6 +45,16 @@ def _repeated(effect: SinkEffect) -> str:
     if not twice:
         return f"{text}, and none is there twice"
     return f"{text}, and {times(twice, 'record')} {_is(twice)} there twice"
+
+
+def _skipped(effect: SinkEffect) -> str:
+    number, other = effect.skipped, effect.skipped_differing
+    if not number:
+        return ""
+    text = f"{times(number, 'record')} came again and {_was(number)} skipped"
+    if other:
+        text += f", {other:,} of them with another value than the one that is there"
+    return f"{text}."
 
 
 def _recovered(effect: SinkEffect) -> str:

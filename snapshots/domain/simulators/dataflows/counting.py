@@ -65,6 +65,9 @@ class Counted:
     duplicates: visible writes of a record beyond the first. An idempotent sink has none.
     rewritten: repeated writes of an idempotent sink, which replace the same record.
     lost: records that should be visible and are not.
+    skipped: for each vertex, how many records its tasks skipped because they had taken them before.
+    skipped_differing: how many of these had another value than the one that was taken.
+    taken_twice: for each vertex, how many records entered the states of its tasks once more.
     fired: the results of windows as (vertex, rid), each time that a window fired.
     late: for each task, how many records it dropped because their windows were over.
     schema_stops: the times in which readers stood still for changes of the schema.
@@ -85,6 +88,9 @@ class Counted:
     duplicates: dict[str, int] = field(default_factory=dict)
     rewritten: dict[str, int] = field(default_factory=dict)
     lost: dict[str, int] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
+    skipped_differing: Counter[str] = field(default_factory=Counter)
+    taken_twice: Counter[str] = field(default_factory=Counter)
     states: dict[ProcessId, State] = field(default_factory=dict)
     fired: list[tuple[str, Rid]] = field(default_factory=list)
     late: Counter[ProcessId] = field(default_factory=Counter)

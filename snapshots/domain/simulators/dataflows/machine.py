@@ -179,7 +179,9 @@ class Machine(Generic[TaskT, LaneT]):
             self.write(task, item.record)
         self.emit(task, made)
 
-    def log_receive(self, task: TaskT, lane: AnyLane, item: Item, record: Record) -> None:
+    def log_receive(
+        self, task: TaskT, lane: AnyLane, item: Item, record: Record, label: str | None = None
+    ) -> None:
         """Log that the task has taken the item's record, with the state that it has now."""
         self.log.add(
             task.id,
@@ -189,6 +191,7 @@ class Machine(Generic[TaskT, LaneT]):
             message=item.message,
             value=value_text(record),
             state=task.state_text,
+            label=label,
         )
 
     def write(self, task: TaskT, record: Record) -> None:

@@ -31,10 +31,21 @@ class Saved:
 
 
 def log_crash(
-    log: EventLog, process: ProcessId, cause: str, attempt: int, scope: Iterable[ProcessId]
+    log: EventLog,
+    process: ProcessId,
+    cause: str,
+    attempt: int,
+    scope: Iterable[ProcessId],
+    unrepeatable: Iterable[str] = (),
 ) -> None:
-    """Log that the process died in this attempt; ``scope`` are the processes that restart."""
-    log.add(process, CRASH, {"cause": cause, "attempt": attempt, "scope": list(scope)})
+    """Log that the process died in this attempt.
+
+    Args:
+        scope: the processes that restart.
+        unrepeatable: the sources among them that cannot give the same records again.
+    """
+    extra = {"cause": cause, "attempt": attempt, "scope": list(scope)}
+    log.add(process, CRASH, extra | {"unrepeatable": list(unrepeatable) or None})
 
 
 def restore(

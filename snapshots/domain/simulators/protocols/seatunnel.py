@@ -287,15 +287,27 @@ def on_timeout(coordinator: Coordinator, cid: int) -> Step:
     return coordinator, (FailPipeline("a checkpoint has timed out"),)
 
 
-def on_failure(coordinator: Coordinator, reason: str = FAILOVER) -> Step:
-    """Handle the failure of a task of the pipeline, or (EXPIRED) of its checkpoint."""
+def on_failure(
+    coordinator: Coordinator,
+    reason: str = FAILOVER,
+    going_on: frozenset[ProcessId] = frozenset(),
+) -> Step:
+    """Handle the failure of a task of the pipeline, or (EXPIRED) of its checkpoint.
+
+    ``going_on``: the tasks that do not restart; of enumerators among them the sources stay read.
+    """
     pending = coordinator.pending
     dropped: tuple[Effect, ...] = ()
     if pending is not None and pending.phase != NOTIFYING:
         dropped = (Drop(pending.cid, reason),)
     wish = SAVEPOINT if _wishes(coordinator, SAVEPOINT) else None
     coordinator = replace(
-        coordinator, pending=None, wish=wish, point=None, is_changing=False, ready=frozenset()
+        coordinator,
+        pending=None,
+        wish=wish,
+        point=None,
+        is_changing=False,
+        ready=coordinator.ready & going_on,
     )
     if coordinator.restores >= coordinator.settings.retries:
         return replace(coordinator, status=FAILED), (*dropped, GiveUp())

@@ -3,8 +3,10 @@
 The decisions are the step functions in `protocols/seatunnel_task.py`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from snapshots.domain.dataflow_logs.events import DISCARDED
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_NOTIFIED
 from snapshots.domain.model.recording import (
     MARKER_RECEIVE,
@@ -44,6 +46,7 @@ class Barriers:
     """Handles barriers and the coordinator's messages.
 
     ``saved`` is what each checkpoint holds, ``schemas`` the schema that it comes after.
+    ``given_up`` are the checkpoints that a failure ended while some tasks went on.
     """
 
     def __init__(self, machine: SeaTunnelMachine, alignments: Alignments) -> None:
@@ -52,22 +55,45 @@ class Barriers:
         self.alignments = alignments
         self.saved: dict[int, dict[ProcessId, Saved]] = {}
         self.schemas: dict[int, int] = {}
+        self.given_up: set[int] = set()
 
     def on_trigger(self, task: SeaTunnelTask, barrier: Barrier) -> None:
-        """Begin a checkpoint as the coordinator says."""
+        """Begin a checkpoint as the coordinator says, unless it was given up since."""
+        if barrier.cid in self.given_up:
+            return
         self._follow(task, task.steps.on_trigger(task.handler, barrier))
 
     def on_barrier(self, task: SeaTunnelTask, lane: Lane, item: Item) -> None:
-        """Handle a barrier at the head of its channel."""
+        """Handle a barrier at the head of its channel; one that was given up changes nothing."""
         barrier = item.barrier
-        extra = {"tx": barrier.info}
-        snapshot = str(barrier.cid)
-        self.log.add(task.id, MARKER_RECEIVE, extra, channel=lane.id, snapshot=snapshot)
-        task.first_barrier.setdefault(barrier.cid, self.log.now)
+        is_off = barrier.cid in self.given_up
+        self.log.add(
+            task.id,
+            MARKER_RECEIVE,
+            {"tx": barrier.info},
+            channel=lane.id,
+            snapshot=str(barrier.cid),
+            label=DISCARDED if is_off else None,
+        )
         if barrier.info is not None:
             info = task.commit_info.setdefault(barrier.cid, [])
             info.append((lane.channel.source, barrier.info))
+        if is_off:
+            return
+        task.first_barrier.setdefault(barrier.cid, self.log.now)
         self._follow(task, task.steps.on_barrier(task.handler, lane.id, barrier))
+
+    def give_up(self, cid: int, tasks: Iterable[SeaTunnelTask]) -> None:
+        """Let tasks that go on forget a checkpoint: no input waits, and none closes with it."""
+        self.given_up.add(cid)
+        for task in tasks:
+            for channel in task.handler.arrived if task.handler.blocking else ():
+                self.alignments.unblock(task, channel, cid)
+            task.handler = task.start_handler()
+            if task.closing:
+                task.closing = False
+                self.machine.committing.begin(task)
+            self.machine.plan_wake(task, 0)
 
     def _follow(self, task: SeaTunnelTask, step: passing.Step) -> None:
         """Carry out a step; channels stay blocked while the state is copied."""
@@ -110,11 +136,13 @@ class Barriers:
         pending = () if task.tx is None or task.commits_itself else tuple(task.tx.pending)
         listed = None if task.tx is None else [tx for tx, _ in pending]
         if task.role == COMMITTER:
-            listed = [tx for _, tx in task.commit_info.get(cid, ())]
+            owners = sorted(owner for owner in task.commit_info if owner <= cid)
+            listed = [tx for owner in owners for _, tx in task.commit_info[owner]]
         schema = task.schema if self.machine.plan.schema_changes else None
         extra = {"sync": self.machine.plan.sync_time, "pending": listed, "schema": schema}
         self.log.add(task.id, RECORD_STATE, extra, snapshot=str(cid), state=task.state_text)
         self.saved.setdefault(cid, {})[task.id] = Saved(task.state, pending)
+        task.taken.note(cid)
         self.schemas[cid] = max(self.schemas.get(cid, 1), task.schema)
 
     def _copied(self, task: SeaTunnelTask, cid: int, unblock: list[Unblock]) -> Effects:

@@ -157,10 +157,15 @@ class Pipeline(CoordinatorProcess):
         next_cid = self.numbering.next_cid
         return self._act(coordinating.on_confirmed(self.state, cid, task, next_cid))
 
-    def on_failure(self, reason: str) -> Effects:
-        """Note that all tasks are down; one of the effects may be ``Restore``."""
+    @property
+    def may_restart(self) -> bool:
+        """Whether the next failure is followed by a restart."""
+        return self.state.restores < self.settings.retries
+
+    def on_failure(self, reason: str, going_on: frozenset[ProcessId]) -> Effects:
+        """Note that all tasks but ``going_on`` are down; an effect may be ``Restore``."""
         self.die()
-        return self._act(coordinating.on_failure(self.state, reason))
+        return self._act(coordinating.on_failure(self.state, reason, going_on))
 
     def on_restored(self) -> Effects:
         """Note that all tasks run again."""

@@ -7,7 +7,7 @@ from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.domain.simulators.dataflows.aligning import Alignments
 from snapshots.domain.simulators.dataflows.counting import Counted
 from snapshots.domain.simulators.dataflows.functions import Rid, expected_rids
-from snapshots.domain.simulators.dataflows.lanes import BARRIER, Item, Lane
+from snapshots.domain.simulators.dataflows.lanes import BARRIER, AnyLane, Item, Lane
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.results import count_results
 from snapshots.domain.simulators.dataflows.tasks import Step
@@ -16,6 +16,7 @@ from snapshots.domain.simulators.protocols.seatunnel import FINISHED, SUSPENDED
 from snapshots.domain.simulators.seatunnel.barriers import Acknowledge, Barriers, Confirm
 from snapshots.domain.simulators.seatunnel.checkpoints import FailPipeline, Numbering, Pipeline
 from snapshots.domain.simulators.seatunnel.failover import Failover
+from snapshots.domain.simulators.seatunnel.regions import REGION, Skipping
 from snapshots.domain.simulators.seatunnel.schema_changes import AskForPoint, SchemaChanges
 from snapshots.domain.simulators.seatunnel.splits import ReadyToClose, Splits
 from snapshots.domain.simulators.seatunnel.tasks import (
@@ -63,6 +64,11 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
             Pipeline(self, self.barriers, self.changes, self.numbering, index)
             for index in range(len(self.dataflow.pipelines))
         ]
+        self.skipping = (
+            Skipping(self.counted, self.splits.source_of, plan.unrepeatable)
+            if plan.failover == REGION
+            else None
+        )
         self.failover = Failover(self, self.splits, self.barriers, alignments, self.pipelines)
 
     def _take_over(self, before: Self) -> None:
@@ -145,6 +151,18 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
         take(task, lane, item)
         return True
 
+    def process(self, task: SeaTunnelTask, lane: AnyLane) -> None:
+        """Take the record at the head of the channel, or skip it if it was taken before."""
+        item = lane.input[0]
+        assert item.record is not None  # the caller has seen a record at the head
+        if self.skipping is not None:
+            rid, _, value, _ = item.record
+            label = self.skipping.label(task.vertex.id, task.taken, rid, value)
+            if label is not None:
+                self.log_receive(task, lane, lane.take(), item.record, label)
+                return
+        super().process(task, lane)
+
     def take_control(self, task: SeaTunnelTask, lane: Lane, item: Item) -> None:
         """Handle a barrier or a change of the schema, the only items beside records."""
         if item.kind == BARRIER:
@@ -166,7 +184,7 @@ class SeaTunnelRun(StreamMachine[SeaTunnelTask]):
             case AskForPoint(task, point):
                 self._report(task, self._pipeline_of(task).on_schema_change, point)
             case FailPipeline(pipeline):
-                self.failover.fail_pipeline(pipeline, None)
+                self.failover.fail_pipeline(pipeline)
 
     def _report(self, task: SeaTunnelTask, step: Step, *arguments: object) -> None:
         """Send a message to the coordinator, which is lost if the task dies."""

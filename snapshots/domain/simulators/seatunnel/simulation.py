@@ -14,7 +14,12 @@ from snapshots.domain.assembling.assembly import Header
 from snapshots.domain.dataflow_logs.dataflow import Dataflow, DataflowRefused
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.topology import Topology
-from snapshots.domain.simulators.bounds import NotNegative, Positive, check_whole_numbers
+from snapshots.domain.simulators.bounds import (
+    NotNegative,
+    Positive,
+    check_one_of,
+    check_whole_numbers,
+)
 from snapshots.domain.simulators.dataflows.parameters import (
     MOST_EVENTS,
     FailAt,
@@ -26,6 +31,14 @@ from snapshots.domain.simulators.dataflows.parameters import (
 from snapshots.domain.simulators.dataflows.results import DataflowRun, header_of, run_to_end
 from snapshots.domain.simulators.protocols.seatunnel import PipelineSettings
 from snapshots.domain.simulators.seatunnel import topology
+from snapshots.domain.simulators.seatunnel.regions import (
+    ON_UNREPEATABLE,
+    PIPELINE,
+    REGION,
+    RESTART,
+    SEATUNNEL_FAILOVERS,
+    check_unrepeatable,
+)
 from snapshots.domain.simulators.seatunnel.run import SeaTunnelRun
 from snapshots.domain.simulators.seatunnel.schema_changes import (
     SchemaChange,
@@ -58,7 +71,11 @@ class SeaTunnelSimulation:
     assign_every: the time between two splits that an enumerator hands out.
     slow: how many times longer than others a task takes for a record.
     failures: of any process but coordinators.
-    restart_delay: the time from a failure to the restart of its pipeline.
+    failover: which tasks a failure restarts; one of ``SEATUNNEL_FAILOVERS``.
+    unrepeatable: the sources that cannot give the same records again, in the same order.
+    on_unrepeatable: what a regional failure does if such a source restarts; one of
+        ``ON_UNREPEATABLE``.
+    restart_delay: the time from a failure to the restart.
     savepoint: the time at which the job is to end with one.
     start_from: None starts from the beginning.
     tx_timeout: the time after which a transaction that was not committed is gone.
@@ -81,6 +98,9 @@ class SeaTunnelSimulation:
     assign_every: NotNegative = 2_000
     slow: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[FailAt, ...] = ()
+    failover: str = PIPELINE
+    unrepeatable: tuple[str, ...] = ()
+    on_unrepeatable: str = RESTART
     restart_delay: NotNegative = 10_000
     savepoint: NotNegative | None = None
     start_from: StartFrom | None = None
@@ -96,8 +116,20 @@ class SeaTunnelSimulation:
         check_failures(self.failures, processes, "process")
         check_slow(self.slow, self.dataflow)
         check_no_windows(self.dataflow, "SeaTunnel")
+        self._check_failover()
         written = self.dataflow if self.start_from is None else self.dataflow_before()
         check_schema_changes(self.schema_changes, written)
+
+    def _check_failover(self) -> None:
+        check_one_of("failover", self.failover, SEATUNNEL_FAILOVERS)
+        check_one_of("on_unrepeatable", self.on_unrepeatable, ON_UNREPEATABLE)
+        check_unrepeatable(self.unrepeatable, self.dataflow)
+        if self.failover == REGION and self.schema_changes:
+            raise DataflowRefused(
+                "failover",
+                "A change of the schema is followed by the whole pipeline, so that a part of it "
+                "cannot go back alone. Restart the pipeline, or change no schema.",
+            )
 
     def _check_writer_commits(self) -> None:
         for index, name in enumerate(self.writer_commits):

@@ -1,5 +1,6 @@
 """The splits of a simulated SeaTunnel job: who reads which, and when a source has been read."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from snapshots.domain.dataflow_logs.dataflow import SOURCE, Dataflow
@@ -8,6 +9,7 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.simulators.dataflows.functions import Record, Rid, Split, State
 from snapshots.domain.simulators.dataflows.lanes import Item, Lane
 from snapshots.domain.simulators.dataflows.tasks import Effects
+from snapshots.domain.simulators.seatunnel.regions import REGION
 from snapshots.domain.simulators.seatunnel.schema_changes import SchemaChanges
 from snapshots.domain.simulators.seatunnel.tasks import SeaTunnelMachine, SeaTunnelTask, fresh_state
 from snapshots.domain.simulators.seatunnel.topology import enumerator_of, subtasks_of
@@ -24,7 +26,12 @@ class ReadyToClose:
 
 
 class Splits:
-    """Hands splits out, and reads them; ``by_source`` gives the splits of each source by name."""
+    """Hands splits out, and reads them.
+
+    ``by_source`` gives the splits of each source by name, ``source_of`` the source of each split.
+    ``last_reader`` is the reader that had a split last. If failures are regional, it has the split
+    again after a restart, so that its records take the way that they took before.
+    """
 
     def __init__(
         self, machine: SeaTunnelMachine, written: Dataflow, changes: SchemaChanges
@@ -43,6 +50,11 @@ class Splits:
             for vertex in written.vertices
             if vertex.kind == SOURCE
         }
+        self.source_of: dict[str, str] = {
+            split: name for name, own in self.by_source.items() for split in own
+        }
+        self.is_sticky = machine.plan.failover == REGION
+        self.last_reader: dict[str, ProcessId] = {}
 
     def fresh_state(self, task: SeaTunnelTask) -> State:
         """Return the state with which the job starts."""
@@ -59,10 +71,18 @@ class Splits:
             self.machine.plan_wake(task, task.next_assignment - now)
             return False
         first = next(iter(task.state["splits"]))
-        ((split, reader),) = task.steps.owners((first,), task.loads)
+        ((split, reader),) = self.owners(task, (first,))
         self.hand_out(task, split, reader)
         task.next_assignment = now + self.machine.plan.assign_every
         return True
+
+    def owners(
+        self, enumerator: SeaTunnelTask, splits: Collection[str]
+    ) -> list[tuple[str, ProcessId]]:
+        """Return who is to read each split."""
+        fresh = [item for item in splits if not (self.is_sticky and item in self.last_reader)]
+        chosen = dict(enumerator.steps.owners(fresh, enumerator.loads))
+        return [(item, chosen.get(item) or self.last_reader[item]) for item in splits]
 
     def hand_out(self, task: SeaTunnelTask, split: str, reader: ProcessId) -> None:
         """Send the split to the reader."""
@@ -70,6 +90,7 @@ class Splits:
         offset = splits.pop(split)
         task.state = {"splits": splits}
         task.loads[reader] += 1
+        self.last_reader[split] = reader
         lane = task.outputs[task.vertex.id, self.machine.tasks[reader].index]
         self.machine.send(task, lane, Record(Rid(split, ASSIGNMENT), split, offset))
 

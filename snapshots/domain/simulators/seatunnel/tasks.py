@@ -12,6 +12,7 @@ from snapshots.domain.simulators.dataflows.functions import State, start_state
 from snapshots.domain.simulators.dataflows.lanes import Lane
 from snapshots.domain.simulators.dataflows.machine import StreamMachine
 from snapshots.domain.simulators.dataflows.tasks import connect, task_fields
+from snapshots.domain.simulators.seatunnel.regions import Taken
 from snapshots.domain.simulators.seatunnel.topology import (
     channel_between,
     committer_of,
@@ -44,6 +45,7 @@ class SeaTunnelTask(AligningTask):
     loads: for each reader, how many splits it was handed.
     commits_itself: whether this is a writer that commits what it has pre-committed.
     commit_info: for each checkpoint, what the writers have pre-committed: (writer, transaction).
+    taken: the records whose effect is in the state; kept where failures are regional.
     """
 
     role: str
@@ -55,6 +57,7 @@ class SeaTunnelTask(AligningTask):
     next_assignment: int = 0
     loads: dict[ProcessId, int] = field(default_factory=dict)
     commit_info: dict[int, list[tuple[ProcessId, str]]] = field(default_factory=dict)
+    taken: Taken = field(default_factory=Taken)
 
     def start_handler(self) -> Any:
         """Return the handler of a task that has seen no barrier; a committer blocks nobody."""
