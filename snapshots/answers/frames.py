@@ -168,13 +168,16 @@ def some_frames(
     """Return the next frames of a player that asks for them one answer at a time.
 
     Args:
-        question: has ``at`` or ``step``, and may have ``key`` for a key frame there first,
-            ``snapshot``, ``rate``, ``idle``, ``count``, and the rows that a cut takes.
+        question: has ``at`` or ``step``, and may have ``by`` for the place of another event after
+            it, ``key`` for a key frame there first, ``snapshot``, ``rate``, ``idle``, ``count``,
+            and the rows that a cut takes.
 
     Raises: Invalid, NotFound.
     """
     what = watched(stored, question)
     place, end = place_of(question, what.axis), end_of(stored, what.axis)
+    if question.get("by"):
+        place = stepped(stored, what.axis, place, question["by"])
     rate, count = question.get("rate"), question.get("count")
     width = width_of(1.0 if rate is None else replay.finite(rate, "rate"))
     found = [key_frame(stored, what, place)] if question.get("key") is True else []
@@ -214,7 +217,7 @@ def _whole(stored: StoredRecording, what: Watched, place: float) -> dict[str, An
         "markers": _markers(stored, positions),
         "kinds": list(stored.manifest.kinds),
         "snapshots": list(stored.manifest.snapshots),
-        "spread": None if spreading is None else _spread(stored, spreading, positions),
+        "spread": None if spreading is None else _spread(stored, spreading, positions, what.axis),
     }
 
 
@@ -231,11 +234,18 @@ def _markers(stored: StoredRecording, positions: Ints) -> dict[str, Any]:
     }
 
 
-def _spread(stored: StoredRecording, spreading: Spreading, positions: Ints) -> dict[str, Any]:
-    recorded = np.flatnonzero(spreading.has_recorded(positions))
-    opened, locked = (
-        np.flatnonzero(test(positions)) for test in (spreading.opened, spreading.locked)
-    )
+def _spread(
+    stored: StoredRecording, spreading: Spreading, positions: Ints, axis: str
+) -> dict[str, Any]:
+    recorded, opened, locked, done = (
+        test(positions)
+        for test in (
+            spreading.has_recorded, spreading.opened, spreading.locked, spreading.is_done
+        )
+    )  # fmt: skip
+    progress = spreading.progress(recorded, opened & ~locked)
+    first_place, last_place = spreading.bounds(axis)
+    not_told, which, why = spreading.not_told
     codes, ordinals = spreading.noted(positions)
     noted, first, counts = np.unique(codes, return_index=True, return_counts=True)
     most = max(MOST_NOTED // max(len(noted), 1), 1)
@@ -246,12 +256,19 @@ def _spread(stored: StoredRecording, spreading: Spreading, positions: Ints) -> d
     messages = [listed[begin:end] for begin, end in zip(begins, ends, strict=True)]
     return {
         "snapshot": spreading.snapshot,
-        "phase": spreading.phase(len(recorded), len(opened) - len(locked)),
-        "processes": int(np.count_nonzero(spreading.processes)),
-        "channels": int(np.count_nonzero(spreading.channels)),
-        "recorded": typed_array(recorded),
-        "opened": typed_array(opened),
-        "locked": typed_array(locked),
+        "phase": progress.phase(),
+        "said": progress.said(),
+        "begins": first_place,
+        "completes": last_place,
+        "processes": progress.processes,
+        "channels": progress.channels,
+        "recorded": typed_array(np.flatnonzero(recorded)),
+        "opened": typed_array(np.flatnonzero(opened)),
+        "locked": typed_array(np.flatnonzero(locked)),
+        "done": typed_array(np.flatnonzero(done)),
+        "not_told": typed_array(not_told),
+        "not_told_why": typed_array(which),
+        "why": why,
         "noted": typed_array(noted),
         "noted_count": typed_array(counts),
         "noted_messages": [[message.id for message in each] for each in messages],

@@ -52,11 +52,18 @@ class SpreadHere(TypedDict):
     Attributes:
         snapshot: its id.
         phase: ``not begun``, ``spreading`` or ``complete``.
+        said: how far it has come, as a sentence.
+        begins: the place on the axis where the first process records; null if none does.
+        completes: the place where it is complete; null if it never is.
         processes: how many processes belong to it.
         channels: how many channels are noted in it; 0 if the log does not tell.
         recorded: the codes of the processes that have recorded.
         opened: the codes of the channels that have been noted, locked or not.
         locked: the codes of those that are locked.
+        done: the codes of the processes that have recorded, and of which all channels are locked.
+        not_told: the codes of the channels of which the log does not tell what is noted.
+        not_told_why: the place in ``why`` of the reason for each of them.
+        why: the reasons, as sentences.
         noted: the codes of the channels with noted messages.
         noted_count: how many messages are noted of each of them.
         noted_messages: the ids of the first messages noted of each.
@@ -65,11 +72,18 @@ class SpreadHere(TypedDict):
 
     snapshot: str
     phase: str
+    said: str
+    begins: int | None
+    completes: int | None
     processes: int
     channels: int
     recorded: TypedArray
     opened: TypedArray
     locked: TypedArray
+    done: TypedArray
+    not_told: TypedArray
+    not_told_why: TypedArray
+    why: list[str]
     noted: TypedArray
     noted_count: TypedArray
     noted_messages: list[list[str]]

@@ -24,6 +24,7 @@ from snapshots.store.spreading import Spreading
 from snapshots.store.tables import COORDINATES, Tables
 
 Test = Callable[[Ints], NDArray[np.bool_]]
+Coded = tuple[Ints, Ints]  # the places of events, and a code for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,10 +145,11 @@ class SpreadOn:
         noted_ordinal: their numbers on their channels.
         noted_message: their ids.
         noted_value: their values; null where one is not known.
+        done_event: the places of the events after which processes take no further part.
+        done: the codes of these processes.
         phase_event: the places of the events after which the phase may be another.
         phase: the phase after each of them.
-        phase_recorded: how many processes have recorded then.
-        phase_open: how many channels are noted and not locked then.
+        phase_said: how far it has come then, as a sentence.
     """
 
     recorded_event: Ints
@@ -161,10 +163,11 @@ class SpreadOn:
     noted_ordinal: Ints
     noted_message: list[MessageId]
     noted_value: list[JsonText | None]
+    done_event: Ints
+    done: Ints
     phase_event: Ints
     phase: list[str]
-    phase_recorded: Ints
-    phase_open: Ints
+    phase_said: list[str]
 
 
 class Changes:
@@ -253,17 +256,20 @@ class Changes:
         order = np.argsort(event[kept], kind="stable")
         codes, ordinals = codes[kept][order], ordinals[kept][order]
         ids, values = self._texts(codes, ordinals)
-        processes = self._fresh(spreading.has_recorded)
+        processes, done = self._fresh(spreading.has_recorded), self._fresh(spreading.is_done)
         opened, locked = self._fresh(spreading.opened), self._fresh(spreading.locked)
         recorded_at = self._place(processes, spreading.records[processes])
         target = self.tables.target
         opened_at = self._place(target[opened], spreading.records[target[opened]])
         last = np.maximum(spreading.ends[locked], spreading.records[target[locked]])
         locked_at = self._place(target[locked], last)
-        places, phases = self._phases(spreading, recorded_at, opened_at, locked_at)
+        phases = self._phases(
+            spreading, (recorded_at, processes), (opened_at, opened), (locked_at, locked)
+        )
         return SpreadOn(
             recorded_at, processes, opened_at, opened, locked_at, locked,
-            event[kept][order], codes, ordinals, ids, values, places, *phases,
+            event[kept][order], codes, ordinals, ids, values,
+            self._place(done, spreading.done[done]), done, *phases,
         )  # fmt: skip
 
     def _fresh(self, test: Test) -> Ints:
@@ -271,23 +277,22 @@ class Changes:
         return np.flatnonzero(test(self.right) & ~test(self.left))
 
     def _phases(
-        self, spreading: Spreading, recorded_at: Ints, opened_at: Ints, locked_at: Ints
-    ) -> tuple[Ints, tuple[list[str], Ints, Ints]]:
-        """Return the places after which the phase may be another, and the phase after each."""
-        places = np.unique(np.concatenate((recorded_at, opened_at, locked_at)))
-        opened = int(np.count_nonzero(spreading.opened(self.left)))
-        locked = int(np.count_nonzero(spreading.locked(self.left)))
-        recorded = int(np.count_nonzero(spreading.has_recorded(self.left)))
-
-        def until(event: Ints) -> Ints:
-            return np.searchsorted(np.sort(event), places, side="right")
-
-        counts = recorded + until(recorded_at)
-        unlocked = opened + until(opened_at) - locked - until(locked_at)
-        phases = [
-            spreading.phase(*each) for each in zip(counts.tolist(), unlocked.tolist(), strict=True)
-        ]
-        return places, (phases, counts, unlocked)
+        self, spreading: Spreading, recorded: Coded, opened: Coded, locked: Coded
+    ) -> tuple[Ints, list[str], list[str]]:
+        """Return the places after which the phase may be another, and phase and words there."""
+        has_recorded = spreading.has_recorded(self.left)
+        unlocked = spreading.opened(self.left) & ~spreading.locked(self.left)
+        places = np.unique(np.concatenate([event for event, _ in (recorded, opened, locked)]))
+        phases, said = [], []
+        for place in places.tolist():
+            for (event, codes), mask, value in (
+                (recorded, has_recorded, True), (opened, unlocked, True), (locked, unlocked, False)
+            ):  # fmt: skip
+                mask[codes[event == place]] = value
+            progress = spreading.progress(has_recorded, unlocked)
+            phases.append(progress.phase())
+            said.append(progress.said())
+        return places, phases, said
 
     @cached_property
     def _ranked(self) -> tuple[Ints, Ints, Ints]:

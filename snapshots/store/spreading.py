@@ -1,18 +1,20 @@
 """How a snapshot spreads, by the rules of ``domain.judging.spreading``, in a stored recording."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshots.domain.judging.spreading import phase_of
+from snapshots.domain.judging.spreading import MOST_NAMED, Progress, Some
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import RECORD_CHANNEL, SnapshotId
+from snapshots.domain.model.topology import Channel, Process
 from snapshots.store.events import snapshot_positions
 from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.mapped import Ints, rows_of_snapshot
-from snapshots.store.tables import Tables
+from snapshots.store.tables import COORDINATES, Tables
 
 Mask = NDArray[np.bool_]
 
@@ -113,9 +115,63 @@ class Spreading:
         """Tell which channels are locked at these positions [P]: bool[C]."""
         return self.opened(positions) & (self.ends < positions[self.tables.target])
 
-    def phase(self, recorded: int, unlocked: int) -> str:
-        """Return the phase; ``phase_of`` says what it gets."""
-        return phase_of(recorded, int(np.count_nonzero(self.processes)), unlocked)
+    def progress(self, recorded: Mask, unlocked: Mask) -> Progress:
+        """Return how far it has come where these have recorded [P], and these are open [C]."""
+        topology = self.tables.topology
+        return Progress(
+            int(np.count_nonzero(self.processes)),
+            int(np.count_nonzero(self.channels)),
+            _some(topology.processes, self.processes & ~recorded),
+            _some(topology.channels, unlocked),
+            self.has_markers,
+        )
+
+    @cached_property
+    def done(self) -> Ints:
+        """The index at which each process has recorded and all its channels are locked: int64[P].
+
+        IN_FLIGHT if it never does.
+        """
+        done = self.records.copy()
+        codes = np.flatnonzero(self.channels)
+        np.maximum.at(done, self.tables.target[codes], self.ends[codes])
+        return done
+
+    def is_done(self, positions: Ints) -> Mask:
+        """Tell which processes take no further part at these positions [P]: bool[P]."""
+        return self.done < positions
+
+    def bounds(self, axis: str) -> tuple[int | None, int | None]:
+        """Return where it begins to spread on an axis, and where it is complete; None if never."""
+        codes = np.flatnonzero(self.processes)
+        begun = codes[self.records[codes] != IN_FLIGHT]
+        begins = self._places(axis, begun, self.records[begun]).min() if len(begun) else None
+        is_complete = len(codes) and (self.done[codes] != IN_FLIGHT).all()
+        completes = self._places(axis, codes, self.done[codes]).max() if is_complete else None
+        return None if begins is None else int(begins), None if completes is None else int(
+            completes
+        )
+
+    def _places(self, axis: str, processes: Ints, indices: Ints) -> Ints:
+        column, shift = COORDINATES[axis]
+        return self.tables.events.values(column, processes, indices) + shift
+
+    @cached_property
+    def not_told(self) -> tuple[Ints, Ints, list[str]]:
+        """The channels of which the log does not tell what is noted, and why.
+
+        That is their codes, the place of the reason of each, and the reasons.
+        """
+        codes = np.flatnonzero(~self.channels)
+        inside = self.processes[self.tables.source[codes]]
+        inside &= self.processes[self.tables.target[codes]]
+        reasons = [
+            f"The channel is no part of {self.snapshot}.",
+            "The engine keeps no log of when a message was received."
+            if is_derived(self.tables.manifest.header_extra)
+            else f"The log has no marker of {self.snapshot}, and no record of this channel.",
+        ]
+        return codes, inside.astype(np.int64), reasons
 
     def notes(self, codes: Ints, sent: Ints, received: Ints) -> Mask:
         """Tell which messages are noted, of those that leave a channel.
@@ -150,3 +206,8 @@ class Spreading:
         kept &= self.notes(codes, rows.values("sent_index"), received)
         order = np.lexsort((received[kept], codes[kept]))
         return codes[kept][order], ordinals[kept][order]
+
+
+def _some(items: Sequence[Process] | Sequence[Channel], mask: Mask) -> Some:
+    codes = np.flatnonzero(mask)
+    return Some(len(codes), [items[code].id for code in codes[:MOST_NAMED].tolist()])

@@ -81,7 +81,7 @@ OF_A_CLIENT = (
         ("step",),
         '"session", "at" or "step", "by", and the other fields of `play`',
         "Show the place of the event that is `by` events after a place, or before it if `by` is "
-        "negative: a key frame comes.",
+        "negative: a key frame comes, which has the same `by`.",
         "played",
     ),
     Message(

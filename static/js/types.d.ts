@@ -369,15 +369,31 @@ interface Cut {
 /** How far the chosen snapshot has come: processes that have recorded and channels, by their codes. */
 interface Spread {
   snapshot: string;
-  /** "not begun", "spreading" or "complete". */
+  /** "not begun", "spreading" or "complete", and how far that has come, as a sentence. */
   phase: string;
+  said: string;
+  /** The places where it begins to spread and where it is complete, null if it never does or is. */
+  begins: number | null;
+  completes: number | null;
   /** How many processes belong to it, and how many channels are noted in it. */
   processes: number;
   channels: number;
   recorded: Set<number>;
   opened: Set<number>;
   locked: Set<number>;
+  /** Processes that have recorded, and of which all channels are locked. */
+  done: Set<number>;
+  /** Why the log does not tell what is noted, by the code of the channel. */
+  notTold: Map<number, string>;
   noted: Map<number, { count: number; messages: MessageInFlight[] }>;
+}
+
+/** How far the chosen snapshot has recorded a channel; `why` says why that is not known. */
+interface Recording {
+  stage: string;
+  why?: string;
+  count: number;
+  messages: MessageInFlight[];
 }
 
 /** All that is there at a place of the axis. */
@@ -422,6 +438,8 @@ interface FramePayload {
   events_total: number;
   session?: string;
   sequence?: number;
+  /** That of the step that this key frame answers. */
+  by?: number;
   cut?: CutPayload & { ordinals: Record<string, number[]> };
   markers?: { channel: Packed; ordinal: Packed; snapshot: Packed; total: number };
   spread?: any;

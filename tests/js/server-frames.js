@@ -48,7 +48,8 @@ function sorted(map) {
 
 function plainSpread(spread) {
   if (!spread) return null;
-  const { recorded, opened, locked, noted, ...rest } = spread;
-  const [a, b, c] = [recorded, opened, locked].map((codes) => [...codes].sort((one, other) => one - other));
-  return { ...rest, recorded: a, opened: b, locked: c, noted: sorted(noted) };
+  const sets = ["recorded", "opened", "locked", "done"].map((name) => {
+    return [name, [...spread[name]].sort((one, other) => one - other)];
+  });
+  return { ...spread, ...Object.fromEntries(sets), noted: sorted(spread.noted), notTold: sorted(spread.notTold) };
 }

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from snapshots.domain.judging.cuts import Cut
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
-from snapshots.domain.judging.spreading import spread_at
+from snapshots.domain.judging.spreading import (
+    COMPLETE,
+    NOT_BEGUN,
+    progress_at,
+    spread_at,
+)
 from snapshots.domain.model.recording import Recording
 from snapshots.store.reader import StoredRecording
 from tests.builders import a_run, recorded, runs
@@ -32,7 +37,20 @@ def assert_spreads(recording: Recording, opened: StoredRecording, log: SnapshotL
     assert {channels[code] for code in opened_now} == set(expected.channels)
     locked = {name for name, noted in expected.channels.items() if noted.is_locked}
     assert {channels[code] for code in locked_now} == locked
-    assert spreading.phase(len(recorded_now), len(opened_now) - len(locked_now)) == expected.phase
+    progress = progress_at(opened.scope(log.id), log, expected)
+    assert progress.phase() == expected.phase
+    unlocked = spreading.opened(positions) & ~spreading.locked(positions)
+    has_recorded = spreading.has_recorded(positions)
+    assert spreading.progress(has_recorded, unlocked).said() == progress.said()
+    done = {names[code] for code in np.flatnonzero(spreading.is_done(positions))}
+    open_at = {
+        opened.topology.channel_by_id[name].target for name in set(expected.channels) - locked
+    }
+    assert done == set(expected.recorded) - open_at
+    begins, completes = spreading.bounds("time")
+    assert (begins is None or at < begins) == (expected.phase == NOT_BEGUN)
+    assert (completes is not None and completes <= at) == (expected.phase == COMPLETE)
+    assert not {channels[code] for code in spreading.not_told[0]} & set(expected.channels)
     codes, ordinals = spreading.noted(positions)
     noted = [(name, m.ordinal) for name in channels if name in expected.channels
              for m in expected.channels[name].messages]  # fmt: skip

@@ -108,12 +108,17 @@ KEYS = {
         frames[].put.event: bdata dtype
         frames[].put.ordinal: bdata dtype
         frames[].put.value[]: key value
-        frames[].spread: channels locked locked_event noted noted_count noted_event
+        frames[].spread: begins channels completes done done_event locked locked_event
+        frames[].spread: not_told not_told_why noted noted_count noted_event
         frames[].spread: noted_message noted_messages noted_ordinal noted_value noted_values
-        frames[].spread: opened opened_event phase phase_event phase_open phase_recorded
-        frames[].spread: processes recorded recorded_event snapshot
+        frames[].spread: opened opened_event phase phase_event phase_said
+        frames[].spread: processes recorded recorded_event said snapshot why
+        frames[].spread.done: bdata dtype
+        frames[].spread.done_event: bdata dtype
         frames[].spread.locked: bdata dtype
         frames[].spread.locked_event: bdata dtype
+        frames[].spread.not_told: bdata dtype
+        frames[].spread.not_told_why: bdata dtype
         frames[].spread.noted: bdata dtype
         frames[].spread.noted_count: bdata dtype
         frames[].spread.noted_event: bdata dtype
@@ -121,8 +126,6 @@ KEYS = {
         frames[].spread.opened: bdata dtype
         frames[].spread.opened_event: bdata dtype
         frames[].spread.phase_event: bdata dtype
-        frames[].spread.phase_open: bdata dtype
-        frames[].spread.phase_recorded: bdata dtype
         frames[].spread.recorded: bdata dtype
         frames[].spread.recorded_event: bdata dtype
         frames[].states: event known process state

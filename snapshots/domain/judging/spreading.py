@@ -9,7 +9,7 @@ sent before their sender recorded; a channel without ``record_channel`` is not t
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985, section 3.2.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from snapshots.domain.judging.cuts import Cut, has_arrived, received_index
@@ -18,6 +18,7 @@ from snapshots.domain.model.recording import Message, Recording
 from snapshots.domain.model.topology import Channel, ChannelId, ProcessId, Topology
 
 NOT_BEGUN, IN_PROGRESS, COMPLETE = "not begun", "spreading", "complete"
+MOST_NAMED = 3  # processes or channels in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,89 @@ def phase_of(recorded: int, processes: int, unlocked: int) -> str:
     if recorded == 0:
         return NOT_BEGUN
     return COMPLETE if recorded == processes and unlocked == 0 else IN_PROGRESS
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Processes or channels of which a sentence names the first.
+
+    Attributes:
+        total: how many there are.
+        first: the ids of the first MOST_NAMED, or of more, in the order of the header.
+    """
+
+    total: int
+    first: Sequence[str]
+
+    def __str__(self) -> str:
+        more = self.total - MOST_NAMED
+        return ", ".join(self.first[:MOST_NAMED]) + (f" … and {more:,} more" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a snapshot has come, as far as a sentence needs it.
+
+    Attributes:
+        processes: how many processes belong to it.
+        channels: how many channels are noted in it; 0 if the log does not tell.
+        missing: the processes that have not recorded.
+        unlocked: the channels that are noted and not locked.
+        has_markers: whether the log has markers of it.
+    """
+
+    processes: int
+    channels: int
+    missing: Some
+    unlocked: Some
+    has_markers: bool
+
+    def phase(self) -> str:
+        """Return the phase; ``phase_of`` has the rule."""
+        recorded = self.processes - self.missing.total
+        return phase_of(recorded, self.processes, self.unlocked.total)
+
+    def said(self) -> str:
+        """Say it: "5 of 8 recorded, 3 channels open, waited for: q."."""
+        phase, count = self.phase(), self.unlocked.total
+        begin = f"{self.processes - self.missing.total:,} of {self.processes:,} recorded"
+        if phase == NOT_BEGUN:
+            return f"{begin}."
+        if phase == COMPLETE:
+            return f"{begin}{_locked(self.channels)}."
+        unlocked = f", {count:,} channel{'' if count == 1 else 's'} open" if self.channels else ""
+        return f"{begin}{unlocked}, waited for: {self._waited_for()}."
+
+    def _waited_for(self) -> str:
+        if self.missing.total:
+            return str(self.missing)
+        several = "" if self.unlocked.total == 1 else "s"
+        what = f"marker{several} on" if self.has_markers else f"record{several} of"
+        return f"the {what} {self.unlocked}"
+
+
+def _locked(channels: int) -> str:
+    if channels == 0:
+        return "; the log does not tell what was noted of the channels"
+    return ", the channel locked" if channels == 1 else f", all {channels:,} channels locked"
+
+
+def progress_at(topology: Topology, log: SnapshotLog, spread: Spread) -> Progress:
+    """Return how far a snapshot has come, for its sentence.
+
+    Args:
+        topology: the processes and channels in its scope.
+    """
+    told = sum(_end_of(log, channel) is not None for channel in topology.channels)
+    missing = [each.id for each in topology.processes if each.id not in spread.recorded]
+    unlocked = [name for name, noted in spread.channels.items() if not noted.is_locked]
+    return Progress(
+        len(topology.processes),
+        told,
+        Some(len(missing), missing),
+        Some(len(unlocked), unlocked),
+        log.has_markers,
+    )
 
 
 def spread_at(recording: Recording, log: SnapshotLog, topology: Topology, cut: Cut) -> Spread:

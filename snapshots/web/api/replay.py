@@ -88,6 +88,14 @@ def get_frames(
         float | None,
         Query(description="On the axis of order, the number of events after which they begin."),
     ] = None,
+    by: Annotated[
+        int | None,
+        Query(
+            ge=-(2**53),
+            le=2**53,
+            description="They begin at the event that is so many events after that, or before it.",
+        ),
+    ] = None,
     key: Annotated[  # noqa: FBT002, a parameter of an address
         bool, Query(description="Whether the first is a key frame, with all that is there.")
     ] = False,
@@ -117,8 +125,9 @@ def get_frames(
     described in `docs/websocket.md`. The next request begins `at` the end of the last frame.
     """
     question = {
-        "at": at, "step": step, "key": key, "rate": rate, "idle": idle, "snapshot": snapshot,
-        "count": count, "process_codes": process_codes, "channel_codes": channel_codes,
+        "at": at, "step": step, "by": by, "key": key, "rate": rate, "idle": idle,
+        "snapshot": snapshot, "count": count,
+        "process_codes": process_codes, "channel_codes": channel_codes,
     }  # fmt: skip
     return reply(frames.some_frames(stored_recording(request, id), question))
 

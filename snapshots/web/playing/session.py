@@ -75,6 +75,7 @@ class Playing:
         self._source, self._send, self._refuse, self._shared = source, send, refuse, kept
         self._course: Course | None = None
         self._sought: float | None = None  # the place of the key frame that is wanted
+        self._by = 0  # that of the step that it answers, if any
         self._place = 0.0  # up to which frames were sent
         self._positions: Ints | None = None  # that the client has there, of what grows
         self._sequence = 0
@@ -97,10 +98,9 @@ class Playing:
         stored, session = self._source.stored(), _session(message)
         what = frames.watched(stored, message)
         place = frames.place_of(message, what.axis)
-        if kind == "step":
-            place = await asyncio.to_thread(
-                frames.stepped, stored, what.axis, place, _steps(message)
-            )
+        self._by = _steps(message) if kind == "step" else 0
+        if self._by:
+            place = await asyncio.to_thread(frames.stepped, stored, what.axis, place, self._by)
         before = self._course if self._course and self._course.session == session else None
         plays = kind == "play" or (kind == "seek" and before is not None and before.playing)
         rate = _rate(message, before)
@@ -202,9 +202,11 @@ class Playing:
         if self._source.grows():
             self._positions = frames.positions_after(stored, what.axis, to, left)
         self._sequence += 1
-        head = dumps({"type": "frame", "session": course.session, "sequence": self._sequence})
+        head = {"type": "frame", "session": course.session, "sequence": self._sequence}
+        if sought is not None and self._by:
+            head["by"] = self._by
         self._unread.append((self._sequence, len(body)))
-        await self._send(f"{head[:-1].decode()},{body[1:].decode()}")
+        await self._send(f"{dumps(head)[:-1].decode()},{body[1:].decode()}")
         return True
 
     def _has_late_events(self, stored: StoredRecording, axis: str) -> bool:

@@ -136,11 +136,15 @@ function openSpread(spread) {
     });
     noted.set(code, { count: counts[i], messages });
   });
-  const { snapshot, phase, processes, channels } = spread;
-  const [recorded, opened, locked] = [spread.recorded, spread.opened, spread.locked].map((codes) => {
+  const why = decode(spread.not_told_why);
+  const notTold = new Map(Array.from(decode(spread.not_told), (code, i) => [code, spread.why[why[i]]]));
+  const { snapshot, phase, said, begins, completes, processes, channels } = spread;
+  const [recorded, opened, locked, done] = [spread.recorded, spread.opened, spread.locked, spread.done].map((codes) => {
     return new Set(Array.from(decode(codes)));
   });
-  return { snapshot, phase, processes, channels, recorded, opened, locked, noted };
+  return {
+    snapshot, phase, said, begins, completes, processes, channels, recorded, opened, locked, done, noted, notTold,
+  };
 }
 
 /**
@@ -172,7 +176,10 @@ function stepsOf(frame) {
     each(frame.spread, "opened_event", ({ spread }, row, { opened }) => spread.opened.add(opened[row]));
     each(frame.spread, "locked_event", ({ spread }, row, { locked }) => spread.locked.add(locked[row]));
     each(frame.spread, "noted_event", note);
-    each(frame.spread, "phase_event", ({ spread }, row, { phase }) => Object.assign(spread, { phase: phase[row] }));
+    each(frame.spread, "done_event", ({ spread }, row, { done }) => spread.done.add(done[row]));
+    each(frame.spread, "phase_event", ({ spread }, row, { phase, phase_said: said }) => {
+      Object.assign(spread, { phase: phase[row], said: said[row] });
+    });
   }
   return steps;
 }
@@ -226,6 +233,7 @@ function draftOf({ cut, ordinals, markers, spread, ...rest }) {
       recorded: new Set(spread.recorded),
       opened: new Set(spread.opened),
       locked: new Set(spread.locked),
+      done: new Set(spread.done),
       noted: new Map(spread.noted),
     },
   };

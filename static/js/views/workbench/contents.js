@@ -78,8 +78,10 @@ export function createContents(app) {
       recorded: own(detail?.recorded_messages, channel.id),
       recomputed: own(detail?.messages, channel.id),
     };
+    const noted = state.cut ? null : notedOf(state.moment?.spread, channel.code);
     const key = JSON.stringify([
       state.cut ? "cut" : "cursor",
+      noted,
       messages.map(({ id, value }) => [id, value]),
       markers?.length,
       isHere,
@@ -92,10 +94,11 @@ export function createContents(app) {
     ]);
     element.classList.toggle("is-selected", selected);
     renderOnce(element.querySelector("dl"), key, () => [
-      line(state.cut ? "your cut" : "at cursor", isHere ? chips(messages, depth, channel, markers) : WAITING),
-      ...(detail && isLoaded ? snapshotLines(channel.id, recorded, recomputed, ids, detail) : []),
-      ...(detail && !isLoaded ? line("recorded", WAITING) : []),
-    ].flat());
+      field(state.cut ? "your cut" : "in flight", isHere ? chips(messages, depth, channel, markers) : WAITING),
+      ...(noted ? [field("noted so far", notedCells(noted), "", "noted")] : []),
+      ...(detail && isLoaded ? snapshotFields(channel.id, recorded, recomputed, ids, detail) : []),
+      ...(detail && !isLoaded ? [field("in the end", WAITING)] : []),
+    ]);
     return element;
   }
 
@@ -127,28 +130,25 @@ export function createContents(app) {
   }
 
   /**
-   * Makes the lines of the recorded and the recomputed messages, marked if they differ. In a derived recording one line
-   * is enough if they agree.
+   * Makes the fields of the recorded messages, and of the recomputed ones if they differ.
    * @param {string} id @param {unknown[] | undefined} recorded @param {unknown[] | undefined} recomputed
    * @param {{ recorded?: string[], recomputed?: string[] }} ids @param {SnapshotDetail | null} detail
    */
-  function snapshotLines(id, recorded, recomputed, ids, detail) {
+  function snapshotFields(id, recorded, recomputed, ids, detail) {
     const left = own(detail.part.omitted_recorded, id) ?? 0;
     const leftRecomputed = own(detail.part.omitted, id) ?? 0;
     const agree = JSON.stringify(recorded) === JSON.stringify(recomputed) && left === leftRecomputed;
-    if (app.recording.is_derived && agree) {
-      return [line("recorded", values(recorded, ids.recorded, left, detail), "", "recorded")];
-    }
-    const mark = agree ? "" : "is-different";
+    const why = app.recording.is_derived ? detail : undefined;
+    if (agree) return [field("in the end", values(recorded, ids.recorded, left, why), "", "recorded")];
     return [
-      line("recorded", values(recorded, ids.recorded, left), mark, "recorded"),
-      line("recomputed", values(recomputed, ids.recomputed, leftRecomputed), mark, "recomputed"),
+      field("in the end", values(recorded, ids.recorded, left), "is-different", "recorded"),
+      field("recomputed", values(recomputed, ids.recomputed, leftRecomputed), "is-different", "recomputed"),
     ];
   }
 
   /** @param {string} name @param {(HTMLElement | string)[]} cells @param {string} [mark] @param {string} [role] */
-  function line(name, cells, mark = "", role = "now") {
-    return [h("dt", { class: mark }, name), h(`dd`, { class: mark, "data-role": role }, ...cells)];
+  function field(name, cells, mark = "", role = "now") {
+    return h("div", { class: mark }, h("dt", {}, name), h("dd", { "data-role": role }, ...cells));
   }
 
   /**
@@ -180,6 +180,25 @@ export function createContents(app) {
   }
 
   /**
+   * Returns how far the chosen snapshot has recorded a channel at the cursor, null without one.
+   * @param {Spread | null | undefined} spread @param {number} code @returns {Recording | null}
+   */
+  function notedOf(spread, code) {
+    if (!spread) return null;
+    const why = spread.notTold.get(code);
+    const { count, messages } = spread.noted.get(code) ?? { count: 0, messages: [] };
+    const stage = spread.locked.has(code) ? "locked" : spread.opened.has(code) ? "recording" : "not begun";
+    return { stage: why ? "not known" : stage, why, count, messages };
+  }
+
+  /** @param {Recording} noted */
+  function notedCells({ stage, why, count, messages }) {
+    const state = h("span.wb-stage", { "data-stage": stage, title: why }, stage);
+    if (why || stage === "not begun") return [state];
+    return [state, ...values(messages.map(({ value }) => value), messages.map(({ id }) => id), count - messages.length)];
+  }
+
+  /**
    * Shows values, or the ids of messages without one. The detail of a derived snapshot says why there are none.
    * @param {unknown[] | null | undefined} contents @param {string[] | undefined} ids
    * @param {number} omitted how many more there are @param {SnapshotDetail} [detail]
@@ -200,16 +219,22 @@ export function createContents(app) {
   }
 
   /** @param {PlayerState} state @param {SnapshotDetail | null} detail @param {number} listed */
-  function drawNotices({ shown, filters }, detail, listed) {
+  function drawNotices({ shown, filters, cut, moment }, detail, listed) {
     const inFlight = shown ? inFlightCount(shown) : 0;
     const isKnown = inFlight > 0 || !app.recording.is_derived;
     const hidden = Math.max(shown?.outline?.hiddenChannels ?? 0, detail?.outline.hidden_channels ?? 0);
     const filled = () => filledChannels(shown).length + (shown.outline?.hiddenChannels ?? 0);
     setText(totals, shown && isKnown ? `${counted(inFlight, "message")} in ${counted(filled(), "channel")}` : "");
+    const why = !cut && moment?.spread?.notTold.size ? whyNotTold(moment.spread) : "";
     const others = hidden && app.listed.isOnlyFull(filters)
       ? `${counted(hidden, "channel")} with fewer messages not listed here. The list of all channels has them.`
       : "";
-    setText(notice, listed === 0 ? whyEmpty(detail) : others);
+    setText(notice, listed === 0 ? whyEmpty(detail) : [others, why].filter(Boolean).join(" "));
+  }
+
+  /** @param {Spread} spread */
+  function whyNotTold({ notTold }) {
+    return `What ${counted(notTold.size, "channel")} noted is not known. ${[...new Set(notTold.values())].join(" ")}`;
   }
 
   /**

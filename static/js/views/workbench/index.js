@@ -12,6 +12,7 @@ import { readColours } from "./colours.js";
 import { wireCommands } from "./commands.js";
 import { createCones } from "./cones.js";
 import { createContents } from "./contents.js";
+import { createCourse } from "./course.js";
 import { createDepth } from "./depth.js";
 import { createDetails } from "./details.js";
 import { createFeed } from "./feed.js";
@@ -105,6 +106,7 @@ async function mountWorkbench(root, data) {
     feed,
     app.snapshots,
     createTransport(app),
+    createCourse(app),
     createContents(app),
     createStates(app),
     createDetails(app),

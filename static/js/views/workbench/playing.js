@@ -27,6 +27,8 @@ export function createPlaying(app, session, onFrame) {
   let read = 0; // the last that the server was told of
   let askedAt = -Infinity; // when the key frame was asked for that has not come
   let isFetching = false;
+  let steps = 0; // events by which the cursor is to move
+  let stepping = 0; // those of them after which the server looks for the place
   /** @type {{ processes: number[] | null, channels: number[] | null } | null} */
   let rows = null;
   let rowsAt = -Infinity;
@@ -101,6 +103,44 @@ export function createPlaying(app, session, onFrame) {
   }
 
   /**
+   * Moves the cursor to another event.
+   * @param {number} by how many events after the cursor it is
+   */
+  function step(by) {
+    player.pause();
+    steps += by;
+    if (!stepping) askForStep();
+  }
+
+  /** @returns {Promise<void>} */
+  async function askForStep() {
+    [stepping, steps] = [steps, 0];
+    if (!stepping) return;
+    const { state } = player;
+    const [fields, rate] = [fieldsOf(state), rateOf(state)];
+    const question = { ...fields, rate, ...place(state, state.now), by: stepping };
+    asked = { what: JSON.stringify(fields), fields, playing: false, rate };
+    try {
+      if (socket.isOpen()) return void socket.send({ type: "step", session, ...question });
+      const { frames: [frame] } = await source.frames({ ...question, key: true, count: 1 });
+      take({ ...frame, by: stepping, sequence: sequence + 1 });
+    } catch (error) {
+      [stepping, steps] = [0, 0];
+      app.say(`The replay could not be loaded: ${error.message}`);
+    }
+  }
+
+  /**
+   * Moves the cursor to where a step leads.
+   * @param {number} at
+   */
+  function stepTo(at) {
+    stepping = 0;
+    player.seek(at);
+    askForStep();
+  }
+
+  /**
    * Says which frame the cursor has reached.
    * @param {number} now
    */
@@ -128,6 +168,7 @@ export function createPlaying(app, session, onFrame) {
       read = frame.sequence - 1;
     }
     if (frames.take(frame)) ({ sequence } = frame);
+    if (frame.by) stepTo(frame.at);
     onFrame();
     keepUp(player.state);
   }
@@ -172,11 +213,13 @@ export function createPlaying(app, session, onFrame) {
     want,
     keepUp,
     wantRows,
+    step,
     /** Returns what is there at the cursor, or what was read last; null before there is anything. */
     moment: () => frames.at(player.state.now) ?? frames.last(),
     /** Begins anew, as the connection was lost or more has come. */
     again() {
       askedAt = -Infinity;
+      stepping = 0;
       asked = null;
       frames.clear();
       want(player.state);
@@ -184,6 +227,7 @@ export function createPlaying(app, session, onFrame) {
     /** Goes on over a new connection behind the frames that are here. */
     reconnect() {
       askedAt = -Infinity;
+      stepping = 0;
       if (asked) asked = { ...asked, playing: false };
       want(player.state);
     },

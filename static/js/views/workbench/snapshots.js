@@ -19,7 +19,6 @@ export function createSnapshots(app, summaries) {
   const spoken = app.root.querySelector("#wb-verdict-spoken");
   const byId = new Map(summaries.map((summary) => [summary.snapshot, opened(summary)]));
   const details = new Map();
-  const doneAt = new Map();
   /** @type {number | undefined} */
   let speak;
   let loads = 0; // answers about snapshots, whose number says that there is a new one
@@ -117,7 +116,7 @@ export function createSnapshots(app, summaries) {
   }
 
   /**
-   * Loads what a snapshot recorded and, from a window of its own, when each process had received all its markers.
+   * Loads what a snapshot recorded.
    * @param {string | null} id
    */
   async function load(id) {
@@ -132,8 +131,6 @@ export function createSnapshots(app, summaries) {
         player.set({ whole: id });
       }
       player.set({ detail: (loads += 1) });
-      doneAt.set(id, await donePositions(byId.get(id)));
-      player.set({ phases: id });
     } catch (error) {
       details.delete(id);
       app.say(`Snapshot ${id} could not be loaded: ${error.message}`);
@@ -165,32 +162,10 @@ export function createSnapshots(app, summaries) {
   }
 
   /**
-   * Resolves with the position at which each process had received all its markers, or with null if it is not known.
-   * @param {OpenSummary} summary
-   */
-  async function donePositions({ snapshot, began_at: from, ended_at: to, codes, markers_sent: markersSent }) {
-    if (!Number.isFinite(from) || !Number.isFinite(to)) return markersSent === 0 ? codes : null;
-    const span = { from, to: Math.max(to, from + 1) };
-    const window = await app.source.aside({ axis: "time", ...span, width: 200, only: "markers" });
-    if (!window.markers.count) return window.exact ? codes : null;
-    const missing = topology.processes.map(() => 0);
-    for (const { targetCode } of topology.channels) missing[targetCode] += 1;
-    const done = codes.slice();
-    const { markers } = window;
-    for (let row = 0; row < markers.count; row += 1) {
-      if (window.snapshots[markers.snapshot[row]] !== snapshot || markers.received_index[row] < 0) continue;
-      const target = topology.channels[markers.channel[row]].targetCode;
-      missing[target] -= 1;
-      done[target] = Math.max(done[target], markers.received_index[row] + 1);
-    }
-    return done.map((n, p) => (missing[p] > 0 ? Infinity : n));
-  }
-
-  /**
    * Returns the phase of process `p` for the chosen snapshot, one of PHASES in topology.js, or null without one.
    * @param {number} p @param {PlayerState} state @returns {string | null}
    */
-  function phaseOf(p, { shown, cut }) {
+  function phaseOf(p, { shown, cut, moment }) {
     const summary = chosen();
     if (!summary?.codes || !shown) return null;
     const recordsAt = summary.codes[p];
@@ -198,11 +173,7 @@ export function createSnapshots(app, summaries) {
     if (recordsAt < 0) return includes(summary, p) ? missing : "not part of it";
     if (cut && shown.positions[p] === cut[p]) return phaseAtCut(cut[p], recordsAt);
     if (shown.positions[p] <= recordsAt) return "not recorded";
-    const done = doneAt.get(summary.snapshot);
-    if (done) return shown.positions[p] >= done[p] ? "done" : "recording";
-    const { axis, now } = player.state;
-    const hasEnded = axis === "time" && Number.isFinite(summary.ended_at) && now >= summary.ended_at;
-    return hasEnded ? "done" : "recording";
+    return moment?.spread?.done.has(p) ? "done" : "recording";
   }
 
   /**

@@ -162,7 +162,7 @@ export function createStates(app) {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (keys.has("filters")) showFilter(state.filters);
-      if (hasAny(keys, "shown", "snapshot", "detail", "phases", "selection", "cut", "filters", "pages")) draw(state);
+      if (hasAny(keys, "shown", "snapshot", "detail", "selection", "cut", "filters", "pages")) draw(state);
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Moving the cursor to the next or previous event, marker or snapshot, and to the other axis. */
+/** Moving the cursor to the next or previous marker or snapshot, and to the other axis. */
 
 import { covers, neighbour, positionAt } from "../../lib/window.js";
 
@@ -10,32 +10,6 @@ export function createSteps(app) {
   function windowAtCursor() {
     const { window, axis, now } = player.state;
     return covers(window, axis, now, now) ? window : null;
-  }
-
-  /**
-   * Resolves with the instant of the event with this step, or null if it is not known.
-   * @param {number} step
-   */
-  async function instantOf(step) {
-    const cut = await source.partOfCut({ step: step + 1 });
-    return cut?.at ?? null;
-  }
-
-  /** @param {number} direction */
-  async function event(direction) {
-    player.pause();
-    const { axis, now } = player.state;
-    if (axis === "order") return player.seek(direction > 0 ? Math.floor(now) + 1 : Math.ceil(now) - 1);
-    const window = windowAtCursor();
-    const next = window ? neighbour(window.events.x, now, direction) : null;
-    if (next !== null) return player.seek(next);
-    const at_ = direction > 0 ? Math.floor(now) : Math.ceil(now) - 1;
-    const happened = (await source.partOfCut({ at: at_ }))?.events ?? 0;
-    const step = direction > 0 ? happened : happened - 1;
-    if (step < 0) return player.seek(player.bounds().from);
-    if (step >= player.extent.steps) return player.seek(player.bounds().to);
-    const at = await instantOf(step);
-    if (at !== null) player.seek(at);
   }
 
   /** @param {number} direction */
@@ -126,5 +100,5 @@ export function createSteps(app) {
     return near[0] ?? x;
   }
 
-  return { event, marker, snapshot, axis, snap };
+  return { marker, snapshot, axis, snap };
 }

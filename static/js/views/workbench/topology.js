@@ -292,12 +292,12 @@ export function createTopology(app) {
   /** @param {PlayerState} state @param {Set<string>} keys */
   function draw(state, keys) {
     if (!places.length || hasAny(keys, "theme", "size", "folded", "snapshot", "selection")) drawStill();
-    if (hasAny(keys, "shown", "snapshot", "size", "theme", "folded", "phases")) {
+    if (hasAny(keys, "shown", "snapshot", "size", "theme", "folded")) {
       writeLabels();
       badges = badgesOf(drawnChannels, state.shown, { radius, pointOn, taken: written, width });
       drawNotice();
     }
-    if (hasAny(keys, "now", "shown", "window", "cut", "size", "theme", "folded", "snapshot", "phases")) drawMoving();
+    if (hasAny(keys, "now", "shown", "window", "cut", "size", "theme", "folded", "snapshot")) drawMoving();
   }
 
   return { update };
