@@ -148,8 +148,8 @@ def steps_of(frames: list[float]) -> list[float]:
 
 def until_plotly_has_drawn(page: Page) -> None:
     """Wait until Plotly has drawn all charts."""
-    page.locator("#wb-topology .main-svg").first.wait_for()
-    page.locator(".wb-sketch:visible").first.wait_for(state="hidden")
+    for chart in ("topology-marks", "depth"):  # which come last
+        page.locator(f"#wb-{chart} .main-svg").first.wait_for()
 
 
 def cold_weight(page: Page, url: str) -> int:

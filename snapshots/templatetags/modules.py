@@ -11,10 +11,13 @@ from posixpath import dirname, join, normpath
 from django import template
 from django.contrib.staticfiles import finders
 from django.templatetags.static import static
-from django.utils.html import format_html_join
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 register = template.Library()
+
+PLOTLY = "plotly/plotly.min.js"
+LOADER = "js/lib/plotly.js"  # the module that loads Plotly, a classic script
 
 _IMPORT = re.compile(r'(?:\bfrom|^import) "(\.[^"]+)"', re.MULTILINE)
 
@@ -23,10 +26,15 @@ _IMPORT = re.compile(r'(?:\bfrom|^import) "(\.[^"]+)"', re.MULTILINE)
 def modulepreload(entry: str) -> SafeString:
     """Write a ``modulepreload`` link for a module and for each module that it imports.
 
-    ``entry`` is the path of the module below ``static``, as in ``{% static %}``.
+    ``entry`` is the path of the module below ``static``, as in ``{% static %}``. If one of them
+    draws with Plotly, the browser fetches that beside them.
     """
-    links = ((static(path),) for path in modules_of(entry))
-    return format_html_join("\n", '<link rel="modulepreload" href="{}">', links)
+    modules = modules_of(entry)
+    links = ((static(path),) for path in modules)
+    tags = format_html_join("\n", '<link rel="modulepreload" href="{}">', links)
+    if LOADER not in modules:
+        return tags
+    return tags + format_html('\n<link rel="preload" as="script" href="{}">', static(PLOTLY))
 
 
 @lru_cache

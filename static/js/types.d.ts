@@ -44,7 +44,7 @@ interface Box extends Point, Size {}
 /** Returns the colour of a name in tokens.css. */
 type Colours = (name: string) => string;
 
-/** A trace as Plotly and the sketches take it. */
+/** A trace as Plotly takes it. */
 interface Trace {
   x?: any[];
   y?: any[];
@@ -55,15 +55,7 @@ interface Trace {
 /** A layout, an axis or another part of a layout, as Plotly takes it. */
 type Layout = Record<string, any>;
 
-/** An axis that a sketch can paint. */
-interface AxisLayout {
-  range: number[];
-  tickvals: number[];
-  ticktext: string[];
-  [name: string]: any;
-}
-
-/** What Plotly and the sketches draw. */
+/** What Plotly draws. */
 interface Figure {
   data: Trace[];
   layout: Layout;
@@ -788,18 +780,6 @@ interface DroppedFile {
   path: string;
 }
 
-/** The frame of a diagram on a canvas: its edges in pixels, and functions from values to pixels. */
-interface Frame {
-  left: number;
-  right: number;
-  top: number;
-  bottom: number;
-  xaxis: AxisLayout;
-  yaxis: AxisLayout;
-  x(value: number): number;
-  y(value: number): number;
-}
-
 /** When a channel is blocked, on the window's axis. */
 interface BlockedSpan {
   channel: number;
@@ -1384,8 +1364,8 @@ interface Chart {
   plot: HTMLElement;
   /** Whether the table changes with the shown cut. */
   follows?: boolean;
-  /** Paints what moves, over the figure. */
-  over?: (context: Context) => void;
+  /** Returns what moves over the figure: figures of the same size, and what paints the canvas above them. */
+  over?: () => { figures?: Figure[]; paint?: (context: Context) => void };
   /** What the server sends whole beside the table of the part in view. */
   whole?: WholeTable;
 }

@@ -1,7 +1,5 @@
 """Compare what figures look like."""
 
-import base64
-
 # How many of a hundred pixels of two screenshots differ by more than a shade.
 DIFFERENCE = """async (pictures) => {
   const pixels = await Promise.all(pictures.map(async (base64) => {
@@ -16,24 +14,3 @@ DIFFERENCE = """async (pictures) => {
     differ += [0, 1, 2].some((part) => Math.abs(pixels[0][at + part] - pixels[1][at + part]) > 60);
   return (400 * differ) / pixels[0].length;
 }"""
-
-
-def colours_lacking(sketch, *names: str) -> list[str]:
-    """Return the named colours of the page that no pixel of a canvas has."""
-    return sketch.evaluate(
-        """(canvas, names) => {
-          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-          const seen = new Set();
-          for (let i = 0; i < data.length; i += 4) if (data[i + 3] === 255) seen.add(
-            `rgb(${data[i]}, ${data[i + 1]}, ${data[i + 2]})`);
-          const style = getComputedStyle(document.documentElement);
-          return names.filter((name) =>
-            !seen.has(style.getPropertyValue(`--color-${name}`).trim()));
-        }""",
-        names,
-    )
-
-
-def picture(locator) -> str:
-    """Return a screenshot in base64, as ``DIFFERENCE`` takes it."""
-    return base64.b64encode(locator.screenshot(animations="disabled")).decode()

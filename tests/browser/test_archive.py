@@ -7,8 +7,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.archive.flink_server import RecordedFlink, Server
-from tests.browser.conftest import hold_plotly
-from tests.browser.pictures import DIFFERENCE, colours_lacking, picture
 from tests.conftest import watch_for_errors
 
 FILL = """
@@ -32,9 +30,7 @@ def many(server, signed_in_state) -> int:
 
 
 def drawn(page, name: str = "trend") -> None:
-    """Point at the figure, and wait until Plotly has replaced the sketch."""
-    page.locator(f"[data-{name}]").hover()
-    page.locator(f"[data-{name}] > canvas[hidden]").wait_for(state="attached")
+    """Wait until Plotly has drawn the figure."""
     page.locator(f"[data-{name}] .main-svg").first.wait_for()
 
 
@@ -86,42 +82,9 @@ def test_zooming_asks_for_that_time_alone(page, many):
     expect(page.locator("#archive-body")).to_contain_text(re.compile(r"[56]\d\d\s+of\s+3,000"))
 
 
-def test_the_trends_stand_before_plotly_has_been_read_and_do_not_move_when_it_has(page, many):
-    held = hold_plotly(page)
-    page.goto(f"/archive/{many}")
-    trend = page.locator("[data-trend]")
-    sketch = trend.locator("> canvas")
-    sketch.wait_for()
-    expect(page.locator("[data-slowest] > canvas")).to_be_visible()
-    assert colours_lacking(sketch, "series-1", "series-5", "orphan") == []
-    page.locator("#f-status").select_option("failed")
-    expect(page.locator("#archive-body")).to_contain_text(
-        re.compile(r"\d+\s+of\s+3,000\s+checkpoints")
-    )
-    assert colours_lacking(sketch, "orphan", "series-1") == []
-    before = picture(trend)
-    assert not held
-    trend.hover()
-    while not held:
-        page.wait_for_timeout(50)
-    held[0].continue_()
-    drawn(page, "slowest")
-    drawn(page)
-    page.mouse.move(0, 0)
-    assert page.evaluate(DIFFERENCE, [before, picture(trend)]) < 2
-
-
-def test_the_gantt_chart_stands_before_plotly_has_been_read(page, many):
-    held = hold_plotly(page)
+def test_the_gantt_chart_names_its_colours_and_is_drawn_by_plotly(page, many):
     page.goto(f"/archive/{many}?jump=2000")
-    gantt = page.locator("[data-gantt]")
-    gantt.locator("> canvas").wait_for()
-    assert colours_lacking(gantt.locator("> canvas"), "series-1", "series-2", "series-6") == []
     expect(page.locator("[data-gantt-legend]")).to_contain_text("start delay")
-    gantt.hover()
-    while not held:
-        page.wait_for_timeout(50)
-    held[0].continue_()
     drawn(page, "gantt")
 
 

@@ -117,46 +117,33 @@ def test_the_workbench_distinguishes_not_known_from_empty(orders, page):
     expect(page.locator("#wb-contents-notice")).to_have_text("No channel has this name.")
 
 
-def test_the_maps_stand_at_once_and_are_opened_with_keys(orders, page):
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+def test_the_maps_are_opened_with_keys(orders, page):
     page.goto(f"{orders}/1/bytes")
     for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
-        sketch = page.locator(f"[data-map={name}] > svg")
-        expect(sketch).to_contain_text("apply-rules")
-        sketch.get_by_role("button", name=re.compile("^Open enrich")).first.press("Enter")
-        expect(sketch).not_to_contain_text("apply-rules")
-        expect(sketch).to_contain_text(inside)
-        back = sketch.get_by_role("button", name=re.compile("^Back from enrich"))
-        expect(back).to_be_focused()
-        back.press("Enter")
-        expect(sketch).to_contain_text("apply-rules")
-    assert not any("plotly.min.js" in address for address in asked)
-
-
-def test_plotly_opens_what_was_open_in_the_sketch(orders, page):
-    page.goto(f"{orders}/1/bytes")
-    entries = page.locator("[data-map=entries]")
-    entries.get_by_role("button", name=re.compile("^Open enrich")).first.press("Enter")
-    entries.hover()
-    expect(entries.locator(".slicetext").first).to_be_visible(timeout=60_000)
-    expect(entries.locator(".byte-plot")).to_contain_text("amountByProduct")
-    expect(entries.locator(".byte-plot")).not_to_contain_text("apply-rules")
-    page.keyboard.press("Tab")
-    expect(entries.locator(".byte-plot")).to_be_hidden()
+        sectors = page.locator(f"[data-map={name}]")
+        expect(sectors).to_contain_text("apply-rules")
+        parts = sectors.locator("xpath=..").get_by_role("combobox")
+        parts.focus()
+        page.keyboard.type("enrich")
+        expect(sectors).not_to_contain_text("apply-rules")
+        expect(sectors).to_contain_text(inside)
+        page.keyboard.press("Home")
+        expect(sectors).to_contain_text("apply-rules")
 
 
 def test_a_click_opens_an_operator_of_the_maps(orders, page):
     page.goto(f"{orders}/1/bytes")
     for name, inside in (("stored", "keyed state"), ("entries", "amountByProduct")):
-        page.locator(f"[data-map={name}]").hover()
-        sectors = page.locator(f"[data-map={name}] .byte-plot")
+        sectors = page.locator(f"[data-map={name}]")
         expect(sectors.locator(".slicetext").first).to_be_visible(timeout=60_000)
         sectors.locator("g.slice").filter(has_text="enrich").first.click(position={"x": 5, "y": 5})
         expect(sectors).not_to_contain_text("apply-rules")
         expect(sectors).to_contain_text(inside)
+        parts = sectors.locator("xpath=..").get_by_role("combobox")
+        expect(parts.locator("option:checked")).to_have_text(re.compile("^enrich"))
         sectors.locator(".pathbar").click()
         expect(sectors).to_contain_text("apply-rules")
+        expect(parts.locator("option:checked")).to_have_text("all")
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)

@@ -7,9 +7,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import hold_plotly, open_sample
+from tests.browser.conftest import hold_plotly
 from tests.browser.looks import LOOKS
-from tests.browser.pictures import DIFFERENCE, colours_lacking, picture
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 from tests.webapp.serving import wait_until
@@ -64,7 +63,6 @@ def wait_until_drawn(page) -> None:
 def until_plotly_has_drawn(page) -> None:
     """Wait until Plotly has drawn all charts."""
     expect(page.locator(".js-plotly-plot")).to_have_count(LAYERS, timeout=60_000)
-    expect(page.locator(".wb-sketch:visible")).to_have_count(0, timeout=60_000)
 
 
 def open_view(page, url: str) -> None:
@@ -316,13 +314,12 @@ def test_it_works_at_every_width_and_in_both_themes(
     context.close()
 
 
-def test_the_charts_are_sketches_until_plotly_is_there(banks):
+def test_the_page_answers_before_plotly_is_there_which_then_draws(banks):
     held = hold_plotly(banks)
     open_view(banks, banks.url)
-    expect(banks.locator(".wb-sketch:visible")).to_have_count(4)
-    assert colours_lacking(sketch_of(banks, "spacetime"), "message", "marker", "recorded") == []
+    banks.keyboard.press("w")
     expect(banks.locator(".js-plotly-plot")).to_have_count(0)
-    wait_until(lambda: held)
+    assert len(held) == 1
     held.pop().continue_()
     until_plotly_has_drawn(banks)
 
@@ -347,36 +344,18 @@ def test_what_has_arrived_is_on_its_way_no_more(banks):
     wait_until(lambda: banks.evaluate(ON_THE_WAY) == {"spacetime": 0, "topology": 0, "number": ""})
 
 
-def test_the_sketches_of_the_workbench_look_as_plotly_draws_them(samples, learn):
-    open_sample(learn, "Fifty processes")
-    charts = ["overview", "spacetime", "depth", "topology"]
-    boxes = [learn.locator(f"#wb-{chart}").locator("xpath=..") for chart in charts]
-    held = hold_plotly(learn)
-    open_view(learn, learn.url)
-    for chart in charts:
-        expect(sketch_of(learn, chart)).to_be_visible()
-    wait_until(lambda: held)
-    sketched = [picture(box) for box in boxes]
-    held.pop().continue_()
-    until_plotly_has_drawn(learn)
-    for chart, box, before in zip(charts, boxes, sketched, strict=True):
-        assert learn.evaluate(DIFFERENCE, [before, picture(box)]) < 3, chart
-
-
-def test_a_zoom_is_sketched_at_once_and_left_to_plotly_when_it_rests(banks):
+def test_plotly_draws_a_zoom_and_each_page_that_turns(banks):
     until_plotly_has_drawn(banks)
-    banks.keyboard.press("w")
-    expect(sketch_of(banks, "spacetime")).to_be_visible()
-    expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)
-    before = banks.locator("#wb-spacetime .xtick text").all_inner_texts()
-    banks.keyboard.press("w")
-    expect(sketch_of(banks, "spacetime")).to_be_visible()
-    expect(sketch_of(banks, "spacetime")).to_be_hidden(timeout=30_000)
-    assert banks.locator("#wb-spacetime .xtick text").all_inner_texts() != before
+    for act in (lambda: banks.keyboard.press("w"), lambda: banks.keyboard.press(" ")):
+        before = ticks_of(banks)
+        banks.locator("#wb-speed").select_option("5")
+        act()
+        wait_until(lambda before=before: ticks_of(banks) != before)
 
 
-def sketch_of(page, chart: str):
-    return page.locator(f"#wb-{chart} + .wb-sketch")
+def ticks_of(page) -> list[float]:
+    """Return the range of the time axis as Plotly has drawn it."""
+    return page.evaluate("document.getElementById('wb-spacetime')._fullLayout.xaxis.range")
 
 
 def test_a_selected_event_shows_its_past_and_future(banks):

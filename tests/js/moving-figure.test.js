@@ -27,7 +27,7 @@ function marks(x, view = "whole") {
 
 async function begun() {
   const { calls, load } = noting();
-  const figure = createMovingFigure(null, {}, { load, config: {}, onError: assert.fail });
+  const figure = createMovingFigure(null, { load, config: {}, onError: assert.fail });
   await figure.begin();
   return { calls, figure };
 }

@@ -42,16 +42,19 @@ export function downloadMenu(what, entries, onError) {
 
 /**
  * Returns the entries for a picture: in the colours of the page, and in light ones for paper.
- * @param {string} file name without its end @param {() => string} build makes the SVG file
+ * @param {string} file name without its end
+ * @param {() => string | Promise<string>} build makes the SVG file, in the colours that the page has when it is called
  * @returns {[string, () => unknown][]}
  */
 export function pictureEntries(file, build) {
   /** @param {boolean} isLight */
   const svg = (isLight) => inColours(isLight, build);
   /** @param {boolean} isLight */
-  const savePng = async (isLight) => saveFile(`${file}.png`, await pngOf(svg(isLight)));
+  const savePng = async (isLight) => saveFile(`${file}.png`, await pngOf(await svg(isLight)));
   /** @param {boolean} isLight */
-  const saveSvg = (isLight) => saveFile(`${file}.svg`, new Blob([svg(isLight)], { type: "image/svg+xml" }));
+  const saveSvg = async (isLight) => {
+    saveFile(`${file}.svg`, new Blob([await svg(isLight)], { type: "image/svg+xml" }));
+  };
   return [
     ["PNG", () => savePng(false)],
     ["SVG", () => saveSvg(false)],

@@ -1,11 +1,10 @@
-/** A figure that is visible at once as a sketch, and that Plotly draws when the pointer comes, see picture.js. */
+/** A figure of Plotly with the menu that saves it. */
 
-import { afterPaint } from "./canvas.js";
 import { h } from "./dom.js";
 import { downloadMenu, fileName, pictureEntries } from "./download-menu.js";
 import { createPicture } from "./picture.js";
-import { drawn, frameColours, savedSentence, svgFile } from "./picture-file.js";
-import { paintFigureOn } from "./sketch.js";
+import { drawnFigures, frameColours, savedSentence, svgFile } from "./picture-file.js";
+import { readPlotly } from "./plotly.js";
 
 const CONFIG = {
   displaylogo: false,
@@ -14,39 +13,40 @@ const CONFIG = {
 };
 
 /**
- * Mounts a figure. `show()` draws it again and resolves when the sketch is on the screen; `destroy()` removes it.
+ * Mounts a figure. `show()` draws it again and resolves when it is drawn; `destroy()` removes it.
  * @param {HTMLElement} root its data-plotly is the address of Plotly
- * @param {(width: number) => Figure} build returns the figure for a width in pixels, as sketch.js requires it
+ * @param {(width: number) => Figure} build returns the figure for a width in pixels
  * @param {{ config?: object, wire?: (plot: any) => void }} options `config` adds to Plotly's configuration; `wire` is
  *   called once, when Plotly has drawn
  */
 export function mountFigure(root, build, { config = {}, wire } = {}) {
+  const src = root.dataset.plotly;
   const plot = h("div.figure-plot");
-  const canvas = h("canvas", { "aria-hidden": "true" });
   let width = 0;
   const menu = downloadMenu(`the figure ${titleOf(root)}`, pictureEntries(nameOf(root), file), fail);
   root.classList.add("figure");
-  root.replaceChildren(plot, canvas, menu);
-  const picture = createPicture(plot, canvas, {
-    src: root.dataset.plotly,
+  root.replaceChildren(plot, menu);
+  const picture = createPicture(plot, {
+    src,
     config: { ...CONFIG, ...config },
     wire,
     onError: ({ message }) => {
-      root.title = `The picture does not answer the pointer: ${message}`;
+      root.title = `The picture could not be drawn: ${message}`;
     },
   });
 
-  /** Returns the figure as an SVG file, in the page's colours as they are now. */
-  function file() {
+  /** Resolves with the figure as an SVG file, in the page's colours as they are when it is called. */
+  async function file() {
     const figure = build(root.clientWidth);
-    const size = { width: root.clientWidth, height: figure.layout.height ?? canvas.clientHeight };
+    const colours = frameColours();
+    const size = { width: root.clientWidth, height: figure.layout.height ?? plot.clientHeight };
     return svgFile({
       ...size,
       title: `${document.querySelector("h1")?.textContent ?? ""}: ${titleOf(root)}`,
       captions: [savedSentence(new Date(), window.location.href)],
       legend: legendOf(figure),
-      drawing: drawn((context) => paintFigureOn(context, size, figure)),
-      colours: frameColours(),
+      drawing: await drawnFigures(await readPlotly(src), [figure], size),
+      colours,
     });
   }
 
@@ -57,18 +57,15 @@ export function mountFigure(root, build, { config = {}, wire } = {}) {
 
   function show() {
     width = root.clientWidth;
-    picture.show(build(width));
-    return afterPaint();
+    return picture.show(build(width));
   }
 
   const sizes = new ResizeObserver(() => root.clientWidth !== width && show());
   sizes.observe(root);
-  root.addEventListener("pointerenter", picture.takeOver);
   return {
     show,
     destroy() {
       sizes.disconnect();
-      root.removeEventListener("pointerenter", picture.takeOver);
       picture.destroy();
     },
   };

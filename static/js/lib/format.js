@@ -208,13 +208,3 @@ export function showDirection(text) {
 export function escapeText(text) {
   return showDirection(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }
-
-/**
- * Returns the lines of a text without the little HTML that Plotly reads.
- * @param {string} text
- */
-export function plainText(text) {
-  return text.split("<br>").map(
-    (line) => line.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&"),
-  );
-}

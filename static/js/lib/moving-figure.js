@@ -5,20 +5,17 @@
  * so a browser without a graphics card shows sixty frames a second (docs/workbench.md has what was tried).
  */
 
-import { paintFigure } from "./sketch.js";
-
 export const GLIDE = 100; // ms between two drawings while the replay plays
 const OFF = -1e4; // pixels: a place that is in no view
 const HIDDEN = { visible: false, fixedrange: true };
 
 /**
- * Makes the figure.
+ * Makes the figure. It draws nothing until Plotly is there.
  * @param {HTMLElement} plot the element of Plotly
- * @param {HTMLCanvasElement} canvas for a sketch of the marks until Plotly is there
  * @param {{ load: () => Promise<any>, config: object, onError: (error: Error) => void }} options `load` resolves to
  *   Plotly
  */
-export function createMovingFigure(plot, canvas, { load, config, onError }) {
+export function createMovingFigure(plot, { load, config, onError }) {
   /** @type {any} */
   let Plotly = null;
   /** @type {MovingMarks | null} */
@@ -32,8 +29,8 @@ export function createMovingFigure(plot, canvas, { load, config, onError }) {
   function draw(marks, duration = 0) {
     const isSameView = marks.view === drawn?.view;
     drawn = { ...marks, data: marks.data.map(neverEmpty) };
-    if (!Plotly) paintFigure(canvas, { data: drawn.data, layout: layoutOf(marks.size) });
-    else if (isSameView) animate(drawn.data, duration);
+    if (!Plotly) return;
+    if (isSameView) animate(drawn.data, duration);
     else Plotly.react(plot, drawn.data, layoutOf(marks.size), config);
   }
 
@@ -55,7 +52,6 @@ export function createMovingFigure(plot, canvas, { load, config, onError }) {
       try {
         Plotly = await load();
         if (drawn) await Plotly.react(plot, drawn.data, layoutOf(drawn.size), config);
-        canvas.hidden = true;
       } catch (error) {
         onError(error);
       }

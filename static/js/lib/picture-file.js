@@ -1,7 +1,6 @@
-/** Pictures as files: SVG with title, captions and date around a drawing, and PNG made from that SVG. */
+/** Pictures as files: SVG with title, captions and date around figures of Plotly, and PNG made from that SVG. */
 
 import { showDirection } from "./format.js";
-import { createSvgContext, escapeXml } from "./svg-context.js";
 
 const FAMILY = "system-ui, sans-serif";
 const PAD = 12; // pixels
@@ -10,6 +9,16 @@ const SMALL = 11; // height of the captions' letters
 const LINE = 16; // from one caption to the next
 const LETTER = 0.56; // mean width of a letter, in heights of the text
 const SHARPNESS = 2; // pixels of a PNG for each of the screen
+const NOT_XML = /[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+const ESCAPES = /** @type {Record<string, string>} */ ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" });
+
+/**
+ * Returns a text for XML: what has a meaning there is written otherwise, and what XML forbids is left out.
+ * @param {string} text
+ */
+export function escapeXml(text) {
+  return text.replace(NOT_XML, "").replace(/[&<>"]/g, (letter) => ESCAPES[letter]);
+}
 
 /**
  * Returns a whole SVG file.
@@ -96,13 +105,28 @@ export function wrapped(text, width, size) {
 }
 
 /**
- * Returns what a drawing function draws, as elements of SVG.
- * @param {(context: Context) => void} paint
+ * Resolves with figures of Plotly of one size, each above the one before, as elements of SVG.
+ * @param {any} Plotly @param {Figure[]} figures @param {Size} size
  */
-export function drawn(paint) {
-  const context = createSvgContext();
+export async function drawnFigures(Plotly, figures, size) {
+  const options = { format: "svg", imageDataOnly: true, ...size };
+  /** @param {Figure} figure @returns {Promise<string>} */
+  const image = ({ data, layout }) => Plotly.toImage({ data, layout: { ...layout, ...size } }, options);
+  const images = await Promise.all(figures.map(image));
+  return images.join("\n").replace(NOT_XML, "");
+}
+
+/**
+ * Returns what is painted on a canvas of a size, as an element of SVG.
+ * @param {(context: Context) => void} paint @param {Size} size
+ */
+export function paintedImage(paint, { width, height }) {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [width * SHARPNESS, height * SHARPNESS];
+  const context = canvas.getContext("2d");
+  context.scale(SHARPNESS, SHARPNESS);
   paint(context);
-  return context.markup();
+  return `<image width="${width}" height="${height}" href="${canvas.toDataURL()}"/>`;
 }
 
 /**

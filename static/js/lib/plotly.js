@@ -1,4 +1,4 @@
-/** Loading Plotly, a classic script of some megabytes, when somebody points at what it is to draw. */
+/** Loading Plotly, a classic script of some megabytes. */
 
 import { h } from "./dom.js";
 

@@ -45,6 +45,17 @@ def test_modules_are_found_through_imports_of_every_shape(static_files):
     assert preloaded("views/a.js") == ["lib/c.js", "lib/d.js", "views/a.js", "views/b.js"]
 
 
+def test_plotly_is_fetched_beside_the_modules_that_draw_with_it():
+    text = "{% load modules %}{% modulepreload 'js/views/bytes/index.js' %}"
+    last = Template(text).render(Context()).splitlines()[-1]
+    assert re.fullmatch(
+        '<link rel="preload" as="script" href="/static/[0-9a-f]{12}/plotly/plotly.min.js">', last
+    )
+    assert "preload" not in Template(text.replace("bytes", "review")).render(Context()).replace(
+        "modulepreload", ""
+    )
+
+
 def test_an_import_of_nothing_is_refused(static_files):
     a_module(static_files, "a.js", 'import { x } from "./b.js";\n')
     with pytest.raises(TemplateSyntaxError, match="There is no static file b.js."):

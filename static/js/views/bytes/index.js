@@ -1,13 +1,9 @@
-/** The page of a checkpoint's bytes: its maps are sketches, which keys open. Plotly draws them for the pointer. */
+/** The page of a checkpoint's bytes: its maps, each with a list of what can be opened in it. */
 
-import "../../lib/svg-picture.js";
 import { h } from "../../lib/dom.js";
+import { mountFigure } from "../../lib/figure.js";
 import { pageColour } from "../../lib/figure-style.js";
-import { readPlotly } from "../../lib/plotly.js";
-import { mapFigure } from "./maps.js";
-import { createSketch } from "./sketch.js";
-
-const CONFIG = { displaylogo: false, displayModeBar: false, responsive: true };
+import { mapFigure, rootOf } from "./maps.js";
 
 /** @type {Record<string, SectorsPayload>} */
 const maps = JSON.parse(document.getElementById("byte-maps")?.textContent ?? "{}");
@@ -15,31 +11,39 @@ const maps = JSON.parse(document.getElementById("byte-maps")?.textContent ?? "{}
 /** @param {HTMLElement} root */
 function mount(root) {
   const sectors = maps[root.dataset.map];
-  const sketch = createSketch(root, sectors);
-  const plot = h("div.byte-plot", { "aria-hidden": "true" });
-  root.append(plot);
-  /** @type {string | null} */
-  let drawn = null;
+  const inside = [...sectors.ids.keys()].filter((place) => sectors.parents.includes(sectors.ids[place]));
+  const levels = h(
+    "select.input",
+    { "aria-label": `Open a part of: ${root.dataset.label}`, onchange: () => figure.show() },
+    h("option", { value: rootOf(sectors) }, "all"),
+    inside.map((place) => h("option", { value: sectors.ids[place] }, pathTo(sectors, place))),
+  );
+  root.before(h("p.panel-body", {}, levels));
+  const figure = mountFigure(root, build, { config: { displayModeBar: false }, wire });
 
-  async function draw() {
-    try {
-      const Plotly = await readPlotly(root.dataset.plotly);
-      const { data, layout } = mapFigure(sectors, pageColour);
-      await Plotly.react(plot, data.map((trace) => ({ ...trace, level: sketch.level() })), layout, CONFIG);
-      drawn = sketch.level();
-      root.classList.add("is-drawn");
-    } catch (error) {
-      root.title = `The map does not answer the pointer: ${error.message}`;
-    }
+  function build() {
+    const { data, layout } = mapFigure(sectors, pageColour);
+    return { data: data.map((trace) => ({ ...trace, level: levels.value })), layout };
   }
 
-  root.addEventListener("pointerenter", () => {
-    if (drawn === sketch.level()) root.classList.add("is-drawn");
-    else draw();
-  });
-  for (const call of ["focusin", "keydown"]) root.addEventListener(call, () => root.classList.remove("is-drawn"));
-  document.addEventListener("themechange", () => drawn !== null && draw());
-  new ResizeObserver(() => sketch.show(sketch.level())).observe(root);
+  /** @param {any} plot */
+  function wire(plot) {
+    plot.on("plotly_treemapclick", (/** @type {{ nextLevel?: string }} */ { nextLevel }) => {
+      if (nextLevel !== undefined) levels.value = nextLevel;
+    });
+  }
+
+  document.addEventListener("themechange", figure.show);
+  figure.show();
+}
+
+/**
+ * Returns the names of a sector and of those around it, the outermost first.
+ * @param {SectorsPayload} sectors @param {number} place @returns {string}
+ */
+function pathTo(sectors, place) {
+  const above = sectors.ids.indexOf(sectors.parents[place]);
+  return `${above < 0 ? "" : `${pathTo(sectors, above)} › `}${sectors.labels[place]}`;
 }
 
 for (const root of document.querySelectorAll("[data-map]")) mount(/** @type {HTMLElement} */ (root));

@@ -24,7 +24,7 @@ export function createDepth(app) {
   const plot = app.root.querySelector("#wb-depth");
   const canvas = app.root.querySelector("#wb-depth-moving");
   const notice = app.root.querySelector("#wb-depth-notice");
-  const panel = wirePanel(app, "depth", { figure, rows, plot, over, whole: MESSAGES });
+  const panel = wirePanel(app, "depth", { figure, rows, plot, over: () => ({ paint: paintCursor }), whole: MESSAGES });
   const picture = app.pictures.add(plot);
   const edges = { t: 6, b: 26 }; // the title of the axis stands below the diagram
   /** @type {any} */
@@ -188,14 +188,14 @@ export function createDepth(app) {
     const x = cursorX();
     if (x === cursorAt && !isStale) return;
     cursorAt = x;
-    over(fitCanvas(canvas));
+    paintCursor(fitCanvas(canvas));
   }
 
   /**
    * Paints the cursor.
    * @param {Context} context
    */
-  function over(context) {
+  function paintCursor(context) {
     const x = cursorX();
     const margin = margins();
     const { width: all, height } = sizeOf(canvas);

@@ -1,8 +1,8 @@
 /** The workbench: one player, one data source, and the views that draw from them. */
 
-import { afterPaint } from "../../lib/canvas.js";
 import { duration, instant, thousands } from "../../lib/format.js";
 import { createPlayer } from "../../lib/player.js";
+import { readPlotly } from "../../lib/plotly.js";
 import { openSocket } from "../../lib/socket.js";
 import { briefSnapshots, createSource, defaultUrls, getJson } from "../../lib/source.js";
 import { openTopology } from "../../lib/topology.js";
@@ -47,6 +47,7 @@ const MESSAGE_STAYS = 6000; // ms
  */
 async function mountWorkbench(root, data) {
   const { recording } = data;
+  readPlotly(root.dataset.plotly).catch(() => {}); // who draws says it
   const urls = defaultUrls(recording.id, data.urls);
   const [plain, summaries] = await Promise.all([
     data.topology ?? getJson(urls.topology),
@@ -133,7 +134,7 @@ async function mountWorkbench(root, data) {
   redrawOnChange(app, feed);
   await overview.load();
   root.classList.add("is-ready");
-  afterPaint().then(app.pictures.begin);
+  app.firstPicture.then(app.pictures.begin);
   mountNotes(app);
   app.together.resume();
   app.live?.begin(!leadsToPlace);

@@ -40,11 +40,10 @@ export function createOverview(app) {
     const { from, to } = player.bounds(axis);
     try {
       const window = await app.source.aside({ axis, from, to, width: Math.max(200, Math.round(app.plotWidth())) });
-      await app.firstPicture;
       if (axis !== player.state.axis) return;
       player.set({ overview: window });
       density = window.exact ? countedBins(window) : summedBins(window);
-      drawStill();
+      app.firstPicture.then(drawStill);
     } catch (error) {
       app.say(`The overview could not be loaded: ${error.message}`);
     }

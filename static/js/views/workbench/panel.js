@@ -5,8 +5,9 @@ import { csv } from "../../lib/csv.js";
 import { h, saveText, table } from "../../lib/dom.js";
 import { downloadMenu, pictureEntries } from "../../lib/download-menu.js";
 import { thousands } from "../../lib/format.js";
-import { drawn, frameColours, savedSentence, svgFile } from "../../lib/picture-file.js";
-import { paintFigureOn } from "../../lib/sketch.js";
+import { drawnFigures, frameColours, paintedImage, savedSentence, svgFile } from "../../lib/picture-file.js";
+import { readPlotly } from "../../lib/plotly.js";
+import { withShapes } from "../../lib/shapes.js";
 import { readColours } from "./colours.js";
 
 const MOST_ROWS = 500;
@@ -112,31 +113,38 @@ export function wholeEntries(app, { name, title, query = () => ({}) }) {
 }
 
 /**
- * Returns the SVG file of a chart as it is now, with what it leaves out in the words of its notice.
+ * Resolves with the SVG file of a chart as it is now, with what it leaves out in the words of its notice.
  * @param {App} app @param {string} name @param {string} title @param {Chart} chart
  */
-function chartFile(app, name, title, chart) {
+async function chartFile(app, name, title, chart) {
+  const parts = partsOfFile(app, name, title, chart);
+  const Plotly = await readPlotly(app.root.dataset.plotly);
+  const drawing = await drawnFigures(Plotly, parts.figures, parts);
+  return svgFile({ ...parts, drawing: drawing + parts.painted });
+}
+
+/**
+ * Returns the parts of the file, in the page's colours as they are now.
+ * @param {App} app @param {string} name @param {string} title @param {Chart} chart
+ */
+function partsOfFile(app, name, title, chart) {
   const before = app.colours;
   app.colours = readColours();
   try {
-    const { width, height } = sizeOf(chart.plot);
-    const notice = app.root.querySelector(`[data-panel="${name}"] .wb-notice`).textContent;
-    const drawing = drawn((context) => {
-      paintFigureOn(context, { width, height }, chart.figure());
-      chart.over?.(context);
-    });
-    return svgFile({
+    const size = sizeOf(chart.plot);
+    const over = chart.over?.();
+    return {
+      ...size,
       title: `${app.recording.name}: ${title}`,
       captions: [
-        notice,
+        app.root.querySelector(`[data-panel="${name}"] .wb-notice`).textContent,
         `The cursor is at ${app.readPlace(app.player.state.now)}.`,
         savedSentence(new Date(), window.location.href),
       ],
-      width,
-      height,
-      drawing,
+      figures: [withShapes(chart.figure()), ...(over?.figures ?? [])],
+      painted: over?.paint ? paintedImage(over.paint, size) : "",
       colours: frameColours(),
-    });
+    };
   } finally {
     app.colours = before;
   }

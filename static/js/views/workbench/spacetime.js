@@ -6,7 +6,6 @@ import { counted, thousands, valueText } from "../../lib/format.js";
 import { setText } from "../../lib/dom.js";
 import { hasAny } from "../../lib/player.js";
 import { layoutOf } from "../../lib/moving-figure.js";
-import { paintFigureOn } from "../../lib/sketch.js";
 import { eventRow } from "../../lib/window.js";
 import { geometry, handleX, inFlight } from "./geometry.js";
 import { createHandles } from "./handles.js";
@@ -95,14 +94,14 @@ export function createSpacetime(app) {
     return stillFigure(scene());
   }
 
-  function drawStill() {
-    picture.show(figure());
-    if (isPictured) return;
+  async function drawStill() {
+    const isFirst = !isPictured;
     isPictured = true;
-    afterPaint().then(() => {
-      performance.mark(FIRST_PICTURE);
-      markPictured(); // other charts wait, for the diagram is what one opens the page for
-    });
+    await picture.show(figure());
+    if (!isFirst) return;
+    await afterPaint();
+    performance.mark(FIRST_PICTURE);
+    markPictured(); // other charts wait, for the diagram is what one opens the page for
   }
 
   /** @param {OpenWindow | null} window */
@@ -206,23 +205,21 @@ export function createSpacetime(app) {
     return { data: flightTraces(moving, flying, at), size: { width, height }, view };
   }
 
-  /**
-   * Paints what moves over the diagram, as the screen shows it, within the plot.
-   * @param {Context} context
-   */
-  function over(context) {
+  /** Returns what moves over the diagram, as the screen shows it; what is painted stays within the plot. */
+  function over() {
     const current = scene();
     const { left, plotBottom, width, right } = current.g;
     findFlights(current.window);
-    context.save();
-    context.beginPath();
-    context.rect(left, 0, width - right - left, plotBottom);
-    context.clip();
     const moving = movingScene(current, null);
     const { data, size } = marksAfter(moving, 0);
-    paintFigureOn(context, size, { data, layout: layoutOf(size) });
-    paintMoving(context, moving);
-    context.restore();
+    /** @param {Context} context */
+    const paint = (context) => {
+      context.beginPath();
+      context.rect(left, 0, width - right - left, plotBottom);
+      context.clip();
+      paintMoving(context, moving);
+    };
+    return { figures: [{ data, layout: layoutOf(size) }], paint };
   }
 
   /** @param {PlayerState} state @param {Set<string>} keys */
@@ -345,7 +342,7 @@ export function createSpacetime(app) {
   return {
     update,
     plotWidth,
-      measures,
+    measures,
     /**
      * Returns where a lane is in the browser's window.
      * @param {number} p

@@ -7,7 +7,6 @@ import { boxAround, distinctNames, placeLabels } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { layoutOf } from "../../lib/moving-figure.js";
-import { paintFigureOn } from "../../lib/sketch.js";
 import { faded } from "./colours.js";
 import { baseLayout, wirePanel } from "./panel.js";
 import { countCell } from "./sentences.js";
@@ -212,9 +211,8 @@ export function createTopology(app) {
     else marks.draw(marksAfter(0));
   }
 
-  /** @param {Context} context */
-  function over(context) {
-    paintFigureOn(context, size, { data: marksAfter(0).data, layout: layoutOf(size) });
+  function over() {
+    return { figures: [{ data: marksAfter(0).data, layout: layoutOf(size) }] };
   }
 
   function rows() {
