@@ -30,7 +30,7 @@ from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.replaying.non_interference import words
 from snapshots.files.recordings import store
 from snapshots.models import Recording
-from snapshots.payloads.window import typed_array
+from snapshots.payloads.arrays import typed_array
 from snapshots.store.cut import StoredCut
 from snapshots.store.reader import StoredRecording, open_cached
 from snapshots.store.sequences import read_events

@@ -16,11 +16,12 @@ import numpy as np
 from snapshots.answers import replay
 from snapshots.answers.excerpts import MOST_LISTED
 from snapshots.domain.model.recording import SnapshotId
+from snapshots.payloads.arrays import typed_array
 from snapshots.payloads.frames import changes_payload, json_texts
 from snapshots.payloads.outlines import MOST_OUTLINED
-from snapshots.payloads.window import typed_array
 from snapshots.problems import Invalid, NotFound
 from snapshots.store.changes import Changes
+from snapshots.store.control import Control
 from snapshots.store.cut import StoredCut
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
@@ -159,7 +160,7 @@ def frame_after(
     if total > MOST_EVENTS or len(stored.tables.all_channels) > MOST_OUTLINED:
         return frame | {"exact": False} | _whole(stored, what, to)
     changes = Changes(stored.tables, left, right, what.axis, MOST_TEXT)
-    return frame | changes_payload(changes, _spreading(stored, what))
+    return frame | changes_payload(changes, _spreading(stored, what), stored.control)
 
 
 def some_frames(
@@ -218,6 +219,16 @@ def _whole(stored: StoredRecording, what: Watched, place: float) -> dict[str, An
         "kinds": list(stored.manifest.kinds),
         "snapshots": list(stored.manifest.snapshots),
         "spread": None if spreading is None else _spread(stored, spreading, positions, what.axis),
+        "said": _said(stored.control, positions),
+    }
+
+
+def _said(control: Control, positions: Ints) -> dict[str, Any]:
+    rows = control.said_at(positions)
+    return {
+        "coordinator": typed_array(control.said.coordinator[rows]),
+        "order": typed_array(rows),
+        "words": [control.said.words[row] for row in rows.tolist()],
     }
 
 

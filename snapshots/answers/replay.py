@@ -21,6 +21,7 @@ from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import Message, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
+from snapshots.payloads.control import control_payload
 from snapshots.payloads.cuts import Part
 from snapshots.payloads.outlines import outline_of_cut
 from snapshots.payloads.window import markers_of, window_payload
@@ -386,7 +387,8 @@ def window(stored: StoredRecording, question: Mapping[str, Any]) -> dict[str, An
     if only not in ("", "markers"):
         raise Invalid("only must be markers, or be left out.", field="only")
     found = stored.window(from_, to, int(width), axis)
-    return window_payload(markers_of(found) if only else found)
+    control = control_payload(stored.control, found, stored.manifest.extent)
+    return window_payload(markers_of(found) if only else found) | {"control": control}
 
 
 def _bounded(value: Any, default: int, field: str) -> int | float:

@@ -16,9 +16,9 @@ from snapshots.domain.archive.model import SubtaskFacts, VertexFacts, called
 from snapshots.domain.archive.stalls import Stall
 from snapshots.domain.model.as_json import as_json
 from snapshots.models import Collector, EngineCheckpoint, EngineJob
+from snapshots.payloads.arrays import TypedArray
 from snapshots.payloads.declaring import Payload, described, documented, list_of, payload_of
 from snapshots.payloads.teams import OwningTeam, team_of
-from snapshots.payloads.window import TypedArray
 
 
 @described

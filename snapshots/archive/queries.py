@@ -12,7 +12,7 @@ from snapshots.domain.archive.busy import MOST_EARLIER, Busy, busy
 from snapshots.domain.archive.columns import Columns, Filter, Ints, ordered
 from snapshots.domain.archive.model import FAILED, CheckpointFacts
 from snapshots.models import EngineCheckpoint, EngineJob
-from snapshots.payloads.window import typed_array
+from snapshots.payloads.arrays import typed_array
 from snapshots.problems import NotFound
 
 STRIP = 60  # checkpoints

@@ -13,6 +13,7 @@ from snapshots.growing.following import Following, Wait
 from snapshots.growing.journal import Journal
 from snapshots.growing.tables import GrowingTables
 from snapshots.growing.verdicts import Verdicts
+from snapshots.store.control import Control
 from snapshots.store.reader import StoredRecording
 
 LOOK_SECONDS = 0.25  # between two looks into the journal
@@ -61,6 +62,11 @@ class SoFar(StoredRecording):
     def is_dataflow(self) -> bool:
         """No checkpoints are made of what has come so far."""
         return False
+
+    @property
+    def control(self) -> Control:
+        """What tasks do is not told before the recording is closed."""
+        return Control()
 
     def snapshots(self) -> list[dict[str, Any]]:
         """Return one summary for each snapshot that is judged, in the order of their beginning."""

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.comparing import model
+from snapshots.payloads.arrays import TypedArray
 from snapshots.payloads.declaring import Payload, described, payload_of
 from snapshots.payloads.recordings import Extent
-from snapshots.payloads.window import TypedArray
 
 payload_of(model.Entry, "ComparedMessage")
 payload_of(model.Spot, "ComparedEvent")

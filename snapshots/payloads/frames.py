@@ -9,10 +9,11 @@ import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.topology import JsonText
+from snapshots.payloads.arrays import TypedArray, typed_array
 from snapshots.payloads.cuts import CutAnswer
 from snapshots.payloads.declaring import Payload, described, payload_of
-from snapshots.payloads.window import TypedArray, typed_array
 from snapshots.store import changes
+from snapshots.store.control import Control
 from snapshots.store.spreading import Spreading
 
 _JSON = frozenset({"value", "state", "noted_value"})
@@ -26,6 +27,7 @@ MarkersPut = payload_of(changes.MarkersPut, "FrameMarkersPut")
 StatesSet = payload_of(changes.StatesSet, "FrameStates")
 WatermarksSet = payload_of(changes.WatermarksSet, "FrameWatermarks")
 SpreadOn = payload_of(changes.SpreadOn, "FrameSpread")
+SaidOn = payload_of(changes.SaidOn, "FrameSaid")
 
 
 @described
@@ -43,6 +45,21 @@ class MarkersHere(TypedDict):
     ordinal: TypedArray
     snapshot: TypedArray
     total: int
+
+
+@described
+class SaidHere(TypedDict):
+    """What is said beside the lanes of coordinators, of each at most one thing.
+
+    Attributes:
+        coordinator: the codes of the coordinators.
+        order: the number of what is said among all of the log; the greatest is the newest.
+        words: how far the checkpoints of each have come.
+    """
+
+    coordinator: TypedArray
+    order: TypedArray
+    words: list[str]
 
 
 @described
@@ -110,6 +127,8 @@ class FramePayload(_Begins):
         snapshots: of the same frames, the snapshots in the order of their codes.
         spread: of the same frames, how far the chosen snapshot has come; of all others what it
             does in the frame; null if none is chosen.
+        said: of the same frames, what is said of checkpoints beside the lanes of coordinators; of
+            all others, what is said from its events on.
         events: the events, by step.
         put: the messages that enter a channel.
         taken: the messages that leave a channel.
@@ -130,6 +149,7 @@ class FramePayload(_Begins):
     kinds: NotRequired[list[str]]
     snapshots: NotRequired[list[str]]
     spread: Any
+    said: Any
     events: NotRequired[Annotated[dict[str, Any], Payload(Happened)]]
     put: NotRequired[Annotated[dict[str, Any], Payload(Put)]]
     taken: NotRequired[Annotated[dict[str, Any], Payload(Taken)]]
@@ -169,7 +189,9 @@ def json_texts(texts: Iterable[JsonText | None]) -> list[orjson.Fragment]:
     return [_NULL if text is None else orjson.Fragment(text) for text in texts]
 
 
-def changes_payload(found: changes.Changes, spreading: Spreading | None) -> dict[str, Any]:
+def changes_payload(
+    found: changes.Changes, spreading: Spreading | None, control: Control
+) -> dict[str, Any]:
     """Return what changes in an exact frame."""
     return {
         "events": columns(found.happened),
@@ -181,4 +203,5 @@ def changes_payload(found: changes.Changes, spreading: Spreading | None) -> dict
         "watermarks": columns(found.watermarks),
         "strays": typed_array(found.strays),
         "spread": None if spreading is None else columns(found.spread(spreading)),
+        "said": columns(found.said(control)),
     }

@@ -6,8 +6,8 @@ They are columns as typed arrays, because a list by name of 100,000 channels tak
 import numpy as np
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
+from snapshots.payloads.arrays import TypedArray, typed_array
 from snapshots.payloads.declaring import described
-from snapshots.payloads.window import TypedArray, typed_array
 from snapshots.store.cut import StoredCut
 from snapshots.store.excerpts import SnapshotOutline
 from snapshots.store.mapped import Ints

@@ -4,40 +4,23 @@ Instants and steps are f8 (exact below 2^53), codes and indexes the smallest who
 them. States, values and labels are lists, as long as the columns beside them.
 """
 
-import base64
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any, NotRequired
+from typing import Any
 
 import numpy as np
 import orjson
-from numpy.typing import NDArray
-from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
 from snapshots.domain.model.topology import JsonText
-from snapshots.payloads.declaring import described, documented, payload_of, show_as
+from snapshots.payloads.arrays import typed_array
+from snapshots.payloads.control import ControlPayload
+from snapshots.payloads.declaring import documented, payload_of
 from snapshots.store import windows
 
 _INSTANTS = frozenset({"at", "step", "sent_at", "received_at", "sent_step", "received_step"})
 _NULL = orjson.Fragment("null")
 
 
-@described
-class TypedArray(TypedDict):
-    """Little-endian numbers.
-
-    Attributes:
-        dtype: ``i1``, ``i2``, ``i4``, ``u1`` or ``f8``.
-        bdata: the numbers in base64.
-        shape: the numbers of rows and columns, as ``2,3``; absent for a single row.
-    """
-
-    dtype: str
-    bdata: str
-    shape: NotRequired[str]
-
-
-show_as(np.ndarray, TypedArray)
 EventColumns = payload_of(windows.WindowEvents, "EventColumns")
 MessageColumns = payload_of(windows.WindowMessages, "MessageColumns")
 MarkerColumns = payload_of(windows.WindowMarkers, "MarkerColumns")
@@ -49,6 +32,7 @@ WindowPayload = payload_of(
     more={
         **dict.fromkeys(("positions", "positions_to", "depths"), list[int]),
         "states_known": documented(list[bool], "Whether each process of ``states`` has a state."),
+        "control": documented(ControlPayload, "What tasks and coordinators do in the window."),
     },
 )
 
@@ -112,34 +96,6 @@ def _bins(bins: windows.WindowBins) -> dict[str, Any]:
         "hidden_processes": bins.hidden_processes,
         "hidden_channels": bins.hidden_channels,
     }
-
-
-def typed_array(numbers: NDArray) -> TypedArray:
-    """Encode numbers as Plotly takes them.
-
-    Whole numbers get the smallest type that holds them all. Those beyond 32 bits, and fractions,
-    are sent as f8.
-    """
-    packed = np.ascontiguousarray(numbers.astype(_dtype(numbers)))
-    array: TypedArray = {
-        "dtype": packed.dtype.str[1:],
-        "bdata": base64.b64encode(packed.data).decode("ascii"),
-    }
-    if packed.ndim == 2:
-        array["shape"] = f"{packed.shape[0]},{packed.shape[1]}"
-    return array
-
-
-def _dtype(numbers: NDArray) -> str:
-    if numbers.dtype.kind == "b":
-        return "|u1"
-    if numbers.dtype.kind not in "iu":
-        return "<f8"
-    low, high = (int(numbers.min()), int(numbers.max())) if numbers.size else (0, 0)
-    for dtype in ("|i1", "<i2", "<i4"):
-        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
-            return dtype
-    return "<f8"
 
 
 def _json(texts: Iterable[JsonText | None]) -> list[orjson.Fragment]:

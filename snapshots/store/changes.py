@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from snapshots.domain.model.recording import APPLICATION_KINDS, MessageId
 from snapshots.domain.model.topology import JsonText
+from snapshots.store.control import Control
 from snapshots.store.cut import WATERMARK_KINDS
 from snapshots.store.in_flight import Flights
 from snapshots.store.layout import IN_FLIGHT, NONE
@@ -127,6 +128,23 @@ class WatermarksSet:
     event: Ints
     process: Ints
     watermark: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SaidOn:
+    """What is said from an event on beside the lane of a coordinator.
+
+    Attributes:
+        event: the place of the event.
+        coordinator: the code of the coordinator.
+        order: the number of what is said among all of the log; the greatest is the newest.
+        words: how far the checkpoints have come.
+    """
+
+    event: Ints
+    coordinator: Ints
+    order: Ints
+    words: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +265,15 @@ class Changes:
         process, index = self.tables.strays.places
         inside = (self.left[process] <= index) & (index < self.right[process])
         return np.sort(self._place(process[inside].astype(np.int64), index[inside]))
+
+    def said(self, control: Control) -> SaidOn:
+        """Return what is said of checkpoints between the cuts."""
+        said = control.said
+        inside = (self.left[said.process] <= said.index) & (said.index < self.right[said.process])
+        rows = np.flatnonzero(inside)
+        event = self._place(said.process[rows], said.index[rows])
+        words = [said.words[row] for row in rows.tolist()]
+        return SaidOn(event, said.coordinator[rows], rows, words)
 
     def spread(self, spreading: Spreading) -> SpreadOn:
         """Return what a snapshot does between the cuts."""

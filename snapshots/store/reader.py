@@ -16,6 +16,7 @@ from snapshots.domain.model.derived import is_untimed
 from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.model.topology import ProcessId, Topology
 from snapshots.store import events, windows
+from snapshots.store.control import Control, read_control
 from snapshots.store.cut import StoredCut
 from snapshots.store.errors import StoreDamaged, StoreMissing
 from snapshots.store.excerpts import Excerpt, SnapshotExcerpt, read_excerpt
@@ -131,6 +132,11 @@ class StoredRecording:
     def spreading(self) -> Callable[[SnapshotId], Spreading]:
         """Return the function that says how a snapshot spreads; the last few answers are kept."""
         return lru_cache(maxsize=_KEPT_SPREADINGS)(partial(Spreading, self.tables))
+
+    @cached_property
+    def control(self) -> Control:
+        """Return what tasks and coordinators do; it is worked out once."""
+        return read_control(self.tables)
 
     def scope(self, snapshot: SnapshotId) -> Topology:
         """Return the part of the topology that belongs to a snapshot. Raises: KeyError."""

@@ -13,7 +13,7 @@ RECORDING = (
     *("id", "name", "status", "sample", "time_unit", "counts", "extent", "notes"),
     *("is_derived", "worst"),
 )
-WORKBENCH = ("topology", "snapshots", "is_dataflow", "urls")
+WORKBENCH = ("topology", "snapshots", "is_dataflow", "coordinators", "urls")
 REVIEW = (
     *("title", "severity", "status", "summary", "summary_html", "spans", "rows", "hidden"),
     "exhibits",

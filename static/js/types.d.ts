@@ -113,6 +113,8 @@ interface OpenTopology {
   channels: OpenChannel[];
   processCode: Map<string, number>;
   channelCode: Map<string, number>;
+  /** The codes of the coordinators. */
+  coordinators: number[];
 }
 
 interface EventsPayload {
@@ -181,6 +183,46 @@ interface WindowPayload {
   kinds: string[];
   snapshots: string[];
   bins?: BinsPayload;
+  control?: ControlPayload;
+}
+
+interface ControlPayload {
+  coordinators: number[];
+  doing_names: string[];
+  signal_names: string[];
+  doings: Record<"process" | "what" | "snapshot" | "channel" | "since" | "until", Packed>;
+  doings_hidden: number;
+  signals: Record<"kind" | "coordinator" | "task" | "snapshot" | "lost" | "sent" | "arrived", Packed>;
+  signals_total: number;
+  why_not: string | null;
+}
+
+/** What a task does for a while, on the window's own axis. */
+interface ControlDoing {
+  process: number;
+  what: string;
+  snapshot: number;
+  channel: number;
+  since: number;
+  until: number;
+}
+
+/** What a coordinator and a task say to each other; `arrived` is NaN where the log does not say. */
+interface ControlSignal {
+  kind: string;
+  coordinator: number;
+  task: number;
+  snapshot: number;
+  lost: number;
+  sent: number;
+  arrived: number;
+}
+
+interface OpenControl {
+  doings: ControlDoing[];
+  signals: ControlSignal[];
+  /** What is left out, "" if nothing is. */
+  sentence: string;
 }
 
 /** Columns of events; `x` is on the window's own axis. */
@@ -258,6 +300,7 @@ interface OpenWindow {
   application: boolean[];
   snapshots: string[];
   bins: OpenBins | null;
+  control: OpenControl;
   /** The event rows of each process, by index. */
   rows: number[][];
   topology: OpenTopology;
@@ -400,6 +443,8 @@ interface Moment {
   /** The numbers of the markers in each channel. */
   markers: Map<number, number[]>;
   spread: Spread | null;
+  /** What is said beside the lanes of coordinators, by their codes. */
+  said: Map<number, { order: number; words: string }>;
 }
 
 /** One event of a frame, and what it changes. */
@@ -435,6 +480,7 @@ interface FramePayload {
   cut?: CutPayload & { ordinals: Record<string, number[]> };
   markers?: { channel: Packed; ordinal: Packed; snapshot: Packed; total: number };
   spread?: any;
+  said?: any;
   events?: any;
   put?: any;
   taken?: any;
@@ -490,6 +536,8 @@ interface Lanes {
   pinned: string[];
   /** The first lane in view below the pinned ones; null for the first of all. */
   first: string | null;
+  /** Whether coordinators stand at the top, with what they and the tasks say to each other. */
+  control: boolean;
 }
 
 interface LaneRow {
@@ -781,13 +829,6 @@ interface DroppedFile {
 }
 
 /** When a channel is blocked, on the window's axis. */
-interface BlockedSpan {
-  channel: number;
-  process: number;
-  from: number;
-  to: number;
-}
-
 /** The functions that end a promise. */
 interface Settle {
   resolve(value: any): void;
@@ -1298,6 +1339,7 @@ interface Scene {
   positions: number[] | null;
   recordedAt: Record<string, number> | null | undefined;
   dragging: boolean;
+  lanes?: Lanes;
 }
 
 /** The rows of messages and markers of a window. */

@@ -101,6 +101,8 @@ def _render_checkpoint(
         **_clocks(recording, checkpoint, stored.manifest.header_extra),
         "checkpoint": shown | {"tasks": _tasks(shown, unit), "critical_path": _path(shown)},
         "blame": blame_of(recording, checkpoint),
+        "progress": stored.control.progress.get(name),
+        "why_no_progress": stored.control.why_not,
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
         "took_means": durations.of_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")

@@ -41,6 +41,8 @@ from snapshots.services.recordings import (
     rename_recording,
 )
 from snapshots.services.retention import announcements
+from snapshots.store.control import coordinators
+from snapshots.store.reader import StoredRecording
 from snapshots.web import visiting
 from snapshots.web.json import dumps
 from snapshots.web.pages.listing import Column, Listing
@@ -231,6 +233,7 @@ def _workbench(row: Recording) -> dict[str, Any]:
         if has_few_snapshots
         else None,
         "is_dataflow": stored.is_dataflow,
+        "coordinators": None if row.is_open else _coordinators(stored),
         "has_inventory": row.format in registry.READERS,
         "can_run_again": _was_simulated(row),
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
@@ -240,6 +243,14 @@ def _workbench(row: Recording) -> dict[str, Any]:
         "shows_notes": not row.is_sample,
         "urls": {},
     }
+
+
+def _coordinators(stored: StoredRecording) -> list[str] | None:
+    """Return the ids of the coordinators; None if nothing is told of tasks."""
+    codes = coordinators(stored.tables)
+    if codes is None:
+        return None
+    return [stored.topology.processes[code].id for code in codes]
 
 
 def _was_simulated(row: Recording) -> bool:

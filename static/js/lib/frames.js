@@ -108,14 +108,20 @@ function openFrame(frame, topology) {
 }
 
 /** @param {FramePayload} frame @param {OpenTopology} topology @returns {Moment} */
-function openWhole({ at: x, cut: answer, markers, spread }, topology) {
+function openWhole({ at: x, cut: answer, markers, spread, said }, topology) {
   const cut = openCut(answer, topology);
   const ordinals = new Map();
   for (const [code, messages] of cut.channels) {
     ordinals.set(code, (answer.ordinals[topology.channels[code].id] ?? []).slice(0, messages.length));
   }
   const spreading = spread ? openSpread(spread) : null;
-  return { x, frames: 0, taken: 0, cut, ordinals, markers: openMarkers(markers), spread: spreading };
+  return { x, frames: 0, taken: 0, cut, ordinals, markers: openMarkers(markers), spread: spreading, said: openSaid(said) };
+}
+
+/** @param {any} said @returns {Moment["said"]} */
+function openSaid(said) {
+  const [codes, order] = [decode(said?.coordinator), decode(said?.order)];
+  return new Map(Array.from(codes, (code, i) => [code, { order: order[i], words: said.words[i] }]));
 }
 
 /** @param {any} markers @returns {Map<number, number[]>} */
@@ -170,6 +176,7 @@ function stepsOf(frame) {
   each(frame.markers_taken, "event", takeMarker);
   each(frame.states, "event", setState);
   each(frame.watermarks, "event", setWatermark);
+  each(frame.said, "event", say);
   decode(frame.strays).forEach((place) => steps[place].changes.push(addStray));
   if (frame.spread) {
     each(frame.spread, "recorded_event", ({ spread }, row, { recorded }) => spread.recorded.add(recorded[row]));
@@ -212,7 +219,7 @@ function advanced(moment, frame, x) {
  * Returns a copy whose parts may be changed.
  * @param {Moment} moment @returns {Moment}
  */
-function draftOf({ cut, ordinals, markers, spread, ...rest }) {
+function draftOf({ cut, ordinals, markers, said, spread, ...rest }) {
   const { outline } = cut;
   return {
     ...rest,
@@ -228,6 +235,7 @@ function draftOf({ cut, ordinals, markers, spread, ...rest }) {
     },
     ordinals: new Map(ordinals),
     markers: new Map(markers),
+    said: new Map(said),
     spread: spread && {
       ...spread,
       recorded: new Set(spread.recorded),
@@ -294,6 +302,12 @@ function setState({ cut }, row, { process, known, state }) {
 /** @param {Moment} draft @param {number} row @param {any} columns */
 function setWatermark({ cut }, row, { process, watermark }) {
   cut.watermarks[process[row]] = watermark[row];
+}
+
+/** @param {Moment} draft @param {number} row @param {any} columns */
+function say({ said }, row, { coordinator, order, words }) {
+  if (order[row] < (said.get(coordinator[row])?.order ?? -1)) return;
+  said.set(coordinator[row], { order: order[row], words: words[row] });
 }
 
 /** @param {Moment} draft */

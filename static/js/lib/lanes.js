@@ -7,7 +7,10 @@ export const SORTS = ["log", "name", "events", "first", "topology"];
  * The lanes as they are at first: one for each process, in the order of the log.
  * @type {Lanes}
  */
-export const PLAIN_LANES = { filter: "", sort: "log", grouped: false, open: [], pinned: [], first: null };
+export const PLAIN_LANES = {
+  ...{ filter: "", sort: "log", grouped: false },
+  ...{ open: [], pinned: [], first: null, control: true },
+};
 
 const byName = new Intl.Collator("en", { numeric: true }).compare;
 
@@ -20,7 +23,7 @@ export function groupOf(id) {
 }
 
 /**
- * Arranges the processes in lanes. Pinned ones come first.
+ * Arranges the processes in lanes. Pinned ones come first, before them the coordinators if they are drawn as such.
  * @param {OpenTopology} topology @param {Lanes} lanes @returns {Arrangement}
  */
 export function arrange(topology, lanes) {
@@ -29,8 +32,9 @@ export function arrange(topology, lanes) {
   const all = lanes.grouped ? grouped(topology, lanes) : processes.map((_, p) => single(topology, p));
   const rows = inOrder(topology, all, lanes.sort);
   const pinned = new Set(lanes.pinned);
+  const heads = new Set(lanes.control ? topology.coordinators : []);
   /** @param {LaneRow} row */
-  const isPinned = (row) => pinned.has(row.name);
+  const isPinned = (row) => pinned.has(row.name) || row.processes.every((p) => heads.has(p));
   const rest = rows.filter((row) => !isPinned(row)).map((row) => narrowed(topology, row, words)).filter(Boolean);
   const top = rows.filter(isPinned).sort((a, b) => lanes.pinned.indexOf(a.name) - lanes.pinned.indexOf(b.name));
   const shown = [...top, ...rest];

@@ -1,8 +1,9 @@
 /**
  * Adds the codes by id, and the ends of channels as codes, to a topology from the API.
- * @param {TopologyPayload} payload @returns {OpenTopology}
+ * @param {TopologyPayload} payload @param {string[]} [coordinators] the ids of the coordinators
+ * @returns {OpenTopology}
  */
-export function openTopology({ processes, channels }) {
+export function openTopology({ processes, channels }, coordinators = []) {
   const processCode = new Map(processes.map((process, code) => [process.id, code]));
   const opened = channels.map((channel, code) => ({
     ...channel,
@@ -14,6 +15,7 @@ export function openTopology({ processes, channels }) {
     processes,
     channels: opened,
     processCode,
+    coordinators: coordinators.map((id) => processCode.get(id)),
     channelCode: new Map(opened.map((channel) => [channel.id, channel.code])),
   };
 }

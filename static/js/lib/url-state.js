@@ -21,10 +21,15 @@ const TEXTS = [
 ];
 
 /**
- * Fields that are true or false, as [parameter, path].
- * @type {[string, string][]}
+ * Fields that are true or false, as [parameter, path, what is not written].
+ * @type {[string, string, boolean | null][]}
  */
-const FLAGS = [["idle", "idle"], ["group", "lanes.grouped"], ["full", "filters.full"]];
+const FLAGS = [
+  ["idle", "idle", false],
+  ["group", "lanes.grouped", false],
+  ["full", "filters.full", null],
+  ["control", "lanes.control", true],
+];
 
 /**
  * Lists of names, as [parameter, path]; their parameter is repeated.
@@ -72,9 +77,9 @@ export function writeView(view) {
   for (const [name, path, usual] of TEXTS) if ((get(view, path) ?? usual) !== usual) params.set(name, get(view, path));
   writeSelection(params, view.selection);
   if (view.cut && cutFits(view.cut)) params.set("cut", cutText(view.cut));
-  for (const [name, path] of FLAGS) {
-    const value = get(view, path);
-    if (value || (value === false && path === "filters.full")) params.set(name, value ? "1" : "0");
+  for (const [name, path, usual] of FLAGS) {
+    const value = get(view, path) ?? usual;
+    if (value !== usual) params.set(name, value ? "1" : "0");
   }
   for (const [name, path] of LISTS) for (const item of get(view, path) ?? []) params.append(name, item);
   for (const [name, path] of PANELS) if (get(view, path)?.length) params.set(name, get(view, path).join("."));

@@ -1,6 +1,7 @@
 /** A decoded window of a recording, which the diagram draws and in which cuts are computed. */
 
 import { decode, decodeMatrix, upperBound } from "./arrays.js";
+import { openControl } from "./control.js";
 
 export const IN_FLIGHT = -1; // the received_index of a message that is never received; its receivedX is NaN
 
@@ -46,6 +47,7 @@ export function openWindow(payload, topology) {
     application: payload.kinds.map((kind) => APPLICATION_KINDS.has(kind)),
     snapshots: payload.snapshots,
     bins: payload.bins ? openBins(payload.bins) : null,
+    control: openControl(payload.control),
     rows: rowsByProcess(events, topology.processes.length),
     topology,
   };

@@ -18,6 +18,9 @@ const TOKENS = {
   crash: "orphan",
   consistent: "consistent",
   incomplete: "incomplete",
+  control: "series-4",
+  uploading: "series-6",
+  restoring: "series-7",
 };
 
 /** Reads the colours as they are now. The event "themechange" on the document says when they change. */

@@ -49,6 +49,9 @@ function commandList(app) {
     { name: "idle", title: "Fold idle time, or show it", keys: ["i"], run: () => app.folds.toggle() },
     { name: "lanes", title: "Choose lanes: filter, sort, group, pin", keys: ["l"], run: () => app.lanes.openMenu() },
     { name: "group", title: "Group lanes by name, or one for each", keys: ["g"], run: () => app.lanes.toggleGroups() },
+    ...(app.topology.coordinators.length ? [{
+      name: "control", title: "Draw the coordinator and its signals, or not", keys: ["u"], run: app.lanes.toggleControl,
+    }] : []),
     { name: "pin", title: "Pin the selected lane to the top, or let it go", keys: ["p"], run: () => app.lanes.pin() },
     { name: "panels", title: "Panels as at first: order, sizes, folds", keys: [], run: () => app.panels.reset() },
     { name: "note", title: "Write a note about what you see", keys: ["m"], run: () => app.writeNote?.() },

@@ -2,7 +2,7 @@
 
 import { h, renderOnce, setText } from "../../lib/dom.js";
 import { counted, thousands, valueText } from "../../lib/format.js";
-import { blockedAt, spansOf } from "../../lib/blocked.js";
+import { blockedAt } from "../../lib/control.js";
 import { depthOf, filledChannels, hasMessages, inFlightCount } from "../../lib/shown.js";
 import { own } from "../../lib/own.js";
 import { hasAny } from "../../lib/player.js";
@@ -50,7 +50,7 @@ export function createContents(app) {
     const drawn = listed.codes.map((code) => topology.channels[code]);
     /** @type {Map<number, number[]>} */
     const markers = (!state.cut && state.moment?.markers) || new Map();
-    const blocked = state.cut ? new Set() : blockedAt(spansOf(state.window), state.now);
+    const blocked = state.cut ? new Set() : blockedAt(state.window, state.now);
     const elements = drawn.map(
       (channel) => row(channel, state, detail, markers.get(channel.code), channel.code === selected),
     );

@@ -53,7 +53,7 @@ async function mountWorkbench(root, data) {
     data.topology ?? getJson(urls.topology),
     data.snapshots ?? briefSnapshots(urls.briefs),
   ]);
-  const topology = openTopology(plain);
+  const topology = openTopology(plain, data.coordinators ?? []);
   const player = createPlayer(recording.extent);
   const page = recallPage();
   const app = /** @type {App} */ (/** @type {unknown} */ ({

@@ -35,7 +35,7 @@ export function createLaneMenu({ root, player, topology }, lanes) {
   const groupLabel = h("label.small", {}, grouping, " one lane for processes that differ in a number");
   const list = h("ul.wb-lane-list", { "aria-label": "Lanes" });
   const notice = h("p.soft.small");
-  const onreset = () => lanes.change(PLAIN_LANES);
+  const onreset = () => lanes.change({ ...PLAIN_LANES, control: player.state.lanes.control });
   const reset = h("button.btn.btn-quiet", { type: "button", onclick: onreset }, "All lanes as at first");
   const summary = h("summary.btn.btn-quiet", { title: TITLE, "aria-label": TITLE }, "Lanes");
   const menu = h("details.menu.wb-lanes", { ontoggle: draw, onkeydown: closeByKey }, summary,
@@ -55,7 +55,7 @@ export function createLaneMenu({ root, player, topology }, lanes) {
 
   function draw() {
     const chosen = player.state.lanes;
-    const isPlain = JSON.stringify({ ...chosen, first: null }) === JSON.stringify(PLAIN_LANES);
+    const isPlain = JSON.stringify({ ...chosen, first: null, control: true }) === JSON.stringify(PLAIN_LANES);
     menu.classList.toggle("is-used", !isPlain);
     if (!menu.open) return;
     if (filter.value !== chosen.filter) filter.value = chosen.filter;

@@ -4,6 +4,8 @@ import { counted } from "../../lib/format.js";
 import { arrange, firstInView, firstLane, groupOf } from "../../lib/lanes.js";
 import { createLaneMenu } from "./lane-menu.js";
 
+const STORED = "workbench-control";
+
 /** @param {App} app */
 export function createLanes(app) {
   const { player, topology } = app;
@@ -78,9 +80,21 @@ export function createLanes(app) {
     change({ grouped: grouped && !hasNone, open: [] });
   }
 
+  /** Draws coordinators and what they say, or treats them as any process; the browser remembers it. */
+  function toggleControl() {
+    const control = !player.state.lanes.control;
+    localStorage.setItem(STORED, control ? "1" : "0");
+    change({ control, first: null });
+    app.say(control ? "The coordinator and its signals are drawn." : "The signals of the coordinator are not drawn.");
+  }
+
+  const control = app.root.querySelector("#wb-control");
+  control?.addEventListener("click", toggleControl);
+  if (localStorage.getItem(STORED) === "0") change({ control: false });
+  player.subscribe((state) => control?.setAttribute("aria-pressed", String(state.lanes.control)));
   const openMenu = createLaneMenu(app, { arrangement, change, toggleGroups, toggleGroup, togglePin });
 
-  return { arrangement, scrollTo, pin, activate, toggleGroups, openMenu };
+  return { arrangement, scrollTo, pin, activate, toggleGroups, toggleControl, openMenu };
 }
 
 /**
@@ -89,5 +103,5 @@ export function createLanes(app) {
  */
 function isSameList(a, b) {
   return a.filter === b.filter && a.sort === b.sort && a.grouped === b.grouped && a.open === b.open
-    && a.pinned === b.pinned;
+    && a.pinned === b.pinned && a.control === b.control;
 }

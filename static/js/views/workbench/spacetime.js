@@ -7,6 +7,7 @@ import { setText } from "../../lib/dom.js";
 import { hasAny } from "../../lib/player.js";
 import { layoutOf } from "../../lib/moving-figure.js";
 import { eventRow } from "../../lib/window.js";
+import { saidTraces } from "./control.js";
 import { geometry, handleX, inFlight } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
@@ -87,6 +88,7 @@ export function createSpacetime(app) {
       positions: snapshot?.codes ?? null,
       recordedAt: state.axis === "time" ? app.snapshots.detail()?.recorded_at : null,
       dragging: Boolean(state.cut),
+      lanes: state.lanes,
     };
   }
 
@@ -202,7 +204,8 @@ export function createSpacetime(app) {
     const at = later ? player.placeAfter(later / 1000) : state.now;
     const { width, height, from, to } = g;
     const view = [width, height, from, to, g.firstRow, g.lanes, app.colours.ink].join(" ");
-    return { data: flightTraces(moving, flying, at), size: { width, height }, view };
+    const data = [...flightTraces(moving, flying, at), ...saidTraces(moving)];
+    return { data, size: { width, height }, view };
   }
 
   /** Returns what moves over the diagram, as the screen shows it; what is painted stays within the plot. */
@@ -251,7 +254,8 @@ export function createSpacetime(app) {
     const range = `${thousands(g.firstRow + 1)}–${thousands(g.firstRow + g.lanes - g.pinned)}`;
     const scrolled = count > g.lanes ? `Lanes ${range} of ${thousands(count)}: shift and wheel shows others. ` : "";
     const hidden = hiddenSentence(arrangement, topology.processes.length, thousands);
-    const lanes = hidden + unseen(window, arrangement) + scrolled + app.folds.sentence();
+    const told = window?.control.sentence ?? "";
+    const lanes = hidden + unseen(window, arrangement) + scrolled + app.folds.sentence() + told;
     const bins =
       window && !window.exact
         ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`

@@ -3,9 +3,9 @@
 import { channelsAt, isInside } from "../../lib/cuts.js";
 import { escapeText, thousands } from "../../lib/format.js";
 import { distinctNames } from "../../lib/labels.js";
-import { spansOf } from "../../lib/blocked.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
+import { bands, signals } from "./control.js";
 import { handleX, isStub, slotsOf, STUB_WIDTH } from "./geometry.js";
 import { baseLayout, plainAxis } from "./panel.js";
 import { foldText, timeAxis } from "./time-axis.js";
@@ -24,9 +24,12 @@ export function stillFigure(scene) {
   /** @type {Trace[]} */
   const data = [...folds(scene), lanes(scene), ...pinnedEdge(scene)];
   if (window?.exact) {
-    data.push(...density(scene), ...blocked(scene), ...messages(scene));
-    data.push(...markers(scene), ...events(scene), ...cutLine(scene));
-  } else if (window?.bins) data.push(heat(scene), ...markers(scene), ...events(scene), ...cutLine(scene));
+    data.push(...density(scene), ...bands(scene), ...messages(scene));
+    data.push(...markers(scene), ...signals(scene), ...events(scene), ...cutLine(scene));
+  } else if (window?.bins) {
+    data.push(heat(scene), ...bands(scene), ...markers(scene), ...signals(scene), ...events(scene));
+    data.push(...cutLine(scene));
+  }
   return { data, layout: layout(scene) };
 }
 
@@ -102,21 +105,6 @@ function density({ window, colours, g }) {
 /** @param {LaneRow} row */
 function isGroup({ processes }) {
   return processes.length > 1;
-}
-
-/**
- * Draws where a task takes nothing from a channel, because it waits for the barrier of another.
- * @param {Scene} scene @returns {Trace[]}
- */
-function blocked({ window, colours, g }) {
-  const { x, y } = lineSet();
-  for (const { process, from, to } of spansOf(window)) {
-    const slot = g.slot(process);
-    if (Number.isNaN(slot)) continue;
-    x.push(g.scale.u(from), g.scale.u(to), null);
-    y.push(slot, slot, null);
-  }
-  return x.length ? [line(x, y, faded(colours.orphan, 0.35), Math.min(9, (g.pitch || 30) * 0.6))] : [];
 }
 
 /**

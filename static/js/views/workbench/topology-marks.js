@@ -1,6 +1,6 @@
 /** What moves in the topology, as traces of its moving figure: phases, numbers of messages, messages and markers. */
 
-import { blockedAt, spansOf } from "../../lib/blocked.js";
+import { blockedAt } from "../../lib/control.js";
 import { depthOf, filledChannels } from "../../lib/shown.js";
 import { escapeText, thousands } from "../../lib/format.js";
 import { boxAround, overlap } from "../../lib/labels.js";
@@ -45,6 +45,8 @@ function nodes({ places, phases, radius, colours }) {
     "never records": [colours.panel, colours.orphan],
     "no record": [colours.panel, colours.quiet],
     "not part of it": [colours.panel, off],
+    down: [faded(colours.orphan, 0.6), colours.orphan],
+    restoring: [faded(colours.restoring, 0.5), colours.restoring],
   };
   const own = phases.map((phase) => looks[phase] ?? [colours.panel, colours.quiet]);
   const rim = { width: 2, color: own.map(([, colour]) => colour) };
@@ -87,7 +89,7 @@ function textTrace(at, text, textfont) {
  * @param {TopologyScene} scene @returns {Trace}
  */
 function blockedBars({ state, channels, pointOn, radius, colours }) {
-  const blocked = state.cut ? new Set() : blockedAt(spansOf(state.window), state.now);
+  const blocked = state.cut ? new Set() : blockedAt(state.window, state.now);
   const bars = channels.filter(({ code }) => blocked.has(code)).map((channel) => {
     const [a, b] = [pointOn(channel, 0.9), pointOn(channel, 0.96)];
     const scale = (radius > SMALL_NODE ? 9 : 6) / (Math.hypot(b.x - a.x, b.y - a.y) || 1);

@@ -1,5 +1,6 @@
 /** The topology: the phases of processes, the number of messages in channels, messages and markers in flight. */
 
+import { downAt } from "../../lib/control.js";
 import { setText } from "../../lib/dom.js";
 import { depthOf } from "../../lib/shown.js";
 import { counted, thousands } from "../../lib/format.js";
@@ -17,7 +18,7 @@ const MANY = 20;
 const CURVE_POINTS = 9;
 const LONGEST_NAME = 16; // characters
 const OPEN_PHASES = ["not recorded", "records here", "recorded", "recording", "done"];
-const PHASES = [...OPEN_PHASES, "never records", "no record", "not part of it"];
+const PHASES = [...OPEN_PHASES, "never records", "no record", "not part of it", "down", "restoring"];
 
 /** @param {App} app */
 export function createTopology(app) {
@@ -74,7 +75,7 @@ export function createTopology(app) {
   /** Chooses the places of names and phases, and remembers what they cover. */
   function writeLabels() {
     const big = radius > SMALL_NODE;
-    const now = player.state.snapshot === null || !big ? [] : phases();
+    const now = big ? phases() : [];
     const nodes = places.map(({ x, y }, i) => {
       const name = width(names[i], big ? 12 : 10);
       return { x, y, r: radius + 1, name, state: width(now[i], 11), inside: big && name <= 2 * radius - 4 };
@@ -133,7 +134,9 @@ export function createTopology(app) {
   }
 
   function phases() {
-    return shown.map((p) => app.snapshots.phaseOf(p, player.state));
+    const { state } = player;
+    const down = state.cut ? new Map() : downAt(state.window, state.now);
+    return shown.map((p) => down.get(p) ?? app.snapshots.phaseOf(p, state));
   }
 
   function figure() {
