@@ -289,6 +289,7 @@ GET /api/archive/{archived}/checkpoints/0/1/polls/1000
 GET /api/archive/{archived}/compare?slow=2&healthy=1
 GET /api/collectors/{collector}
 GET /api/recordings/{banks}/states
+GET /api/recordings/{banks}/states/0/occurrence?process=A&index=0
 GET /api/recordings/{simulated}/side-by-side
 GET /api/recordings/{simulated}/broken-rule?rule=late_markers&at=A-%3EB
 POST /api/recordings/{simulated}/broken-rule?rule=late_markers&at=A-%3EB

@@ -14,6 +14,7 @@ from snapshots.domain.causality.global_states import (
     state_graph,
 )
 from snapshots.domain.judging.findings import CONSISTENT
+from snapshots.domain.model.as_json import Hidden
 from snapshots.domain.model.derived import PROVES_NOTHING
 from snapshots.domain.model.recording import RECEIVE, SEND, MessageId, SnapshotId
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
@@ -120,6 +121,7 @@ class StateGraphReport:
             graph.
         reordered: the numbers along the path of Theorem 1, which passes through the recorded state;
             None if there is no such path.
+        graph: the graph itself; None if nothing is drawn.
     """
 
     snapshot: SnapshotId | None
@@ -133,6 +135,7 @@ class StateGraphReport:
     run: tuple[int, ...] = ()
     recorded: int | None = None
     reordered: tuple[int, ...] | None = None
+    graph: Hidden[StateGraph | None] = None
 
 
 def of_derived(snapshot: SnapshotId | None) -> StateGraphReport:
@@ -220,6 +223,7 @@ def report(
         run=graph.run(),
         recorded=number,
         reordered=None if counts is None else graph.path_through(counts),
+        graph=graph,
     )
 
 

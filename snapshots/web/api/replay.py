@@ -3,17 +3,17 @@
 from typing import Annotated, Any
 
 from django.http import HttpRequest, HttpResponse
-from ninja import Field, Query, Router
+from ninja import Field, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import frames, global_states, replay
+from snapshots.answers import frames, global_states, occurring, replay
 from snapshots.answers import search as searching
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
 from snapshots.payloads import cuts
 from snapshots.payloads.frames import FramesPayload
 from snapshots.payloads.search import SearchAnswer
-from snapshots.payloads.state_graph import StateGraphDetail
+from snapshots.payloads.state_graph import OccurrenceDetail, StateGraphDetail
 from snapshots.payloads.window import WindowPayload
 from snapshots.web.api.parameters import EventIndex, ProcessId, RecordingId
 from snapshots.web.api.parts import PartQuestion
@@ -215,3 +215,29 @@ def get_states(
     recording = access.ready_recording(request.user, id)
     row = access.snapshot(recording, snapshot) if snapshot is not None else None
     return reply(as_json(global_states.state_graph(open_recording(recording), row)))
+
+
+@router.get(
+    "/recordings/{int:id}/states/{int:state}/occurrence",
+    response=OccurrenceDetail,
+    summary="Try an event in a global state",
+)
+def get_occurrence(
+    request: HttpRequest,
+    id: RecordingId,
+    state: Annotated[int, Path(description="The number of the state in the graph.")],
+    process: Annotated[str, Query(description="The process of the event.")],
+    index: Annotated[int, Query(description="The number of the event within its process, from 0.")],
+    snapshot: Annotated[
+        str | None, Query(description="The snapshot whose recorded state is looked for.")
+    ] = None,
+) -> HttpResponse:
+    """Return whether an event of the run may occur in a global state, or why it may not.
+
+    It may if its process is in the state that it needs and, where it receives a message, if that
+    message is at the head of its channel. `next_state` is the state that follows.
+    """
+    recording = access.ready_recording(request.user, id)
+    row = access.snapshot(recording, snapshot) if snapshot is not None else None
+    graph = global_states.state_graph(open_recording(recording), row).graph
+    return reply(occurring.answer(graph, state, process, index))

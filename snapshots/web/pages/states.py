@@ -3,12 +3,15 @@
 from typing import Any
 from urllib.parse import urlencode
 
+import orjson
 from django.http import HttpRequest, HttpResponseBase
 from django.views.decorators.http import require_safe
 
-from snapshots import access
+from snapshots import access, quantities
 from snapshots.answers.global_states import state_graph
+from snapshots.answers.occurring import offered, tried
 from snapshots.answers.outcomes import colour_of, outcome_of
+from snapshots.domain.causality.global_states import StateGraph
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording, Snapshot
@@ -39,7 +42,8 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 def _context(request: HttpRequest, recording: Recording, row: Snapshot | None) -> dict[str, Any]:
     stored = open_recording(recording)
-    graph: dict[str, Any] = as_json(state_graph(stored, row))
+    report = state_graph(stored, row)
+    graph: dict[str, Any] = as_json(report)
     names: list[str] = [process.id for process in stored.topology.processes]
     context: dict[str, Any] = {
         "recording": recording,
@@ -66,10 +70,35 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot | None) -
         "is_folded": is_folded,
         "picture": picture(graph, is_folded=is_folded),
         "chosen": _details(recording, names, graph, chosen),
+        **_trying(request, report.graph, chosen),
         "rows": rows[:MOST_ROWS],
         "all_states": rows,
         "rows_hidden": max(len(graph["states"]) - MOST_ROWS, 0),
     }
+
+
+def _trying(request: HttpRequest, graph: StateGraph | None, number: int) -> dict[str, Any]:
+    """Return the events to try in the chosen state, and what came of ``?try=``."""
+    if graph is None:
+        return {}
+    address = request.GET.get("try", "")
+    context: dict[str, Any] = {"offered": offered(graph), "tried_address": address}
+    if not address:
+        return context
+    tried_event = tried(graph, number, address)
+    found = tried_event.found
+    if found.processes is not None and found.channels is not None:
+        processes = zip(graph.computation.processes, found.processes, strict=True)
+        context["tried_processes"] = [(name, _value(text)) for name, text in processes]
+        context["tried_channels"] = [
+            (name, ", ".join(_value(parcel.value) or parcel.id for parcel in held))
+            for name, held in found.channels.items()
+        ]
+    return {**context, "tried": tried_event}
+
+
+def _value(text: str | None) -> str:
+    return "" if text is None else quantities.value(orjson.loads(text))
 
 
 def _chosen(request: HttpRequest, graph: dict[str, Any], *, is_folded: bool) -> int:

@@ -107,3 +107,32 @@ def test_only_who_may_see_the_recording_may_see_its_graph(ada):
     stranger = signed_in(a_person("eve@example.org"))
     assert stranger.get(f"/recordings/{row.pk}/states").status_code == 404
     assert signed_in(ada).get(f"/recordings/{row.pk}/states?snapshot=x").status_code == 404
+
+
+def test_an_event_that_cannot_occur_is_refused_with_the_reason(client, api, ada):
+    row = a_ready_recording(ada, samples.a_state_that_never_occurred())
+    page = words(html_of(client, row, "snapshot=s1&state=2&try=1:5"))
+    assert (
+        "q receives M from c cannot occur. c is empty, and the event needs M at its head." in page
+    )
+    page = words(html_of(client, row, "snapshot=s1&state=2&try=0:2"))
+    assert "p sends M on c can occur. The next global state: state 3 p B q D" in page
+    address = f"/api/recordings/{row.pk}/states/2/occurrence?snapshot=s1"
+    refused = api.get(f"{address}&process=q&index=5").json()
+    assert (refused["may"], refused["next_state"]) == (False, None)
+    assert refused["reasons"] == ["c is empty, and the event needs M at its head."]
+    assert api.get(f"{address}&process=p&index=2").json()["next_state"] == 3
+
+
+@pytest.mark.parametrize("event", ["1:99", "x", "9:0", "<b>"])
+def test_an_event_that_the_run_does_not_have_is_refused(client, ada, event):
+    row = a_ready_recording(ada, samples.a_state_that_never_occurred())
+    answer = client.get(f"/recordings/{row.pk}/states", {"state": "0", "try": event})
+    assert "The graph has no such event" in text_of(answer, 422)
+
+
+def test_a_state_or_a_process_that_is_not_there_is_refused(api, ada):
+    row = a_ready_recording(ada, samples.a_state_that_never_occurred())
+    address = f"/api/recordings/{row.pk}/states"
+    assert api.get(f"{address}/99/occurrence?process=q&index=5").status_code == 404
+    assert api.get(f"{address}/0/occurrence?process=z&index=5").status_code == 422

@@ -72,6 +72,7 @@ async function describe(states, address, number) {
     return;
   }
   document.getElementById("state").replaceWith(panel);
+  document.getElementById("try").replaceWith(page.getElementById("try"));
   history.replaceState(null, "", address);
   for (const state of states) state.classList.toggle("is-chosen", state.dataset.state === number);
 }
