@@ -9,6 +9,7 @@ from snapshots import access
 from snapshots.answers import properties
 from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.domain.properties import BUILT_IN
+from snapshots.domain.properties.garbage import keepers
 from snapshots.domain.properties.phases import PHASE
 from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
@@ -57,6 +58,13 @@ def _strip(recording: Recording, question: dict[str, Any]) -> dict[str, Any]:
         item["address"] = links.to_snapshot(recording.pk, item["snapshot"])
         item["outcome"] = outcomes[item["snapshot"]]
         item["colour"] = colour_of(item["outcome"])
+        item["objects"] = _objects(item["witness"])
     answers = [item["answer"] for item in strip["items"]]
     counts = {answer: answers.count(answer) for answer in ("true", "false", "unknown")}
     return {**strip, "counts": {name: count for name, count in counts.items() if count}}
+
+
+def _objects(witness: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects that an answer about garbage names, and what keeps each."""
+    rows = [*witness.get("garbage", ()), *witness.get("kept", ())]
+    return [{**row, "keepers": keepers(row)} for row in rows]

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 from snapshots import access
 from snapshots.answers import replay
 from snapshots.answers.outcomes import colour_of, outcome_of
+from snapshots.answers.unended import unended
 from snapshots.domain.model import durations
 from snapshots.domain.model.derived import ABOUT
 from snapshots.domain.model.engine_words import words_of
@@ -112,6 +113,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         **_derived(stored, states, channels),
         "outside": recording.process_count - len(states),
         "recorded": sum(state.position is not None for state in states),
+        "unended": unended(stored, row),
         "timeline": _timeline(recording, summary, states),
         "neighbours": _neighbours(recording, row),
         "took_means": durations.OF_SNAPSHOT,

@@ -67,9 +67,14 @@ def test_the_end_of_a_phase_is_asked_with_its_number(api, ada):
     assert ask(api, row, property="termination").json()["phase"] is None
 
 
-def test_garbage_is_answered_for_each_snapshot_of_its_sample(api, ada):
+def test_the_page_says_what_keeps_each_object(api, ada):
     row = a_ready_recording(ada, BY_SLUG["garbage"].log())
     assert answers(ask(api, row, property="garbage")) == {"s1": "true", "s2": "false", "s3": "true"}
+    said = words(
+        signed_in(ada).get(f"/recordings/{row.pk}/properties?property=garbage").content.decode()
+    )
+    assert "a1 of A nothing: garbage a2 of A kept by A" in said
+    assert "a1 of A kept by a message in A->B" in said.replace("&gt;", ">")
 
 
 def test_the_page_asks_for_the_number_of_the_phase(ada):

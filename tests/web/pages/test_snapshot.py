@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from snapshots import quantities
+from snapshots.domain.model import shapes
 from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.values import canonical
 from snapshots.domain.simulators.samples import two_banks
@@ -82,6 +83,21 @@ def test_a_snapshot_that_did_not_end_says_who_never_recorded(client, ada):
     assert "q never" in page
     assert "1 of 2 processes" in page
     assert "2 channels not known: a process at one end never recorded" in page
+
+
+def test_a_snapshot_that_does_not_end_names_the_condition_before_what_follows(client, api, ada):
+    row = a_ready_recording(ada, simulated(shapes.ring(3), silent=frozenset({"p2"})))
+    page = words(snapshot_page(client, row))
+    assert "Why it does not end" in page
+    assert (
+        "L2 p2 never records, although a marker reached it on p1->p2 (condition L2). Therefore p3 "
+        "never records. Therefore p3->p1 stays open."
+    ) in page
+    (cause,) = api.get(f"/api/recordings/{row.pk}/snapshots/s1").json()["unended"]["causes"]
+    assert (cause["condition"], cause["process"], cause["channel"]) == ("L2", "p2", "p1->p2")
+    whole = a_ready_recording(ada)
+    assert "Why it does not end" not in words(snapshot_page(client, whole))
+    assert api.get(f"/api/recordings/{whole.pk}/snapshots/s1").json()["unended"] is None
 
 
 @pytest.mark.parametrize(
