@@ -163,33 +163,6 @@ def frame_after(
     return frame | changes_payload(changes, _spreading(stored, what), stored.control)
 
 
-def some_frames(
-    stored: StoredRecording, question: Mapping[str, Any]
-) -> dict[str, list[dict[str, Any]]]:
-    """Return the next frames of a player that asks for them one answer at a time.
-
-    Args:
-        question: has ``at`` or ``step``, and may have ``by`` for the place of another event after
-            it, ``key`` for a key frame there first, ``snapshot``, ``rate``, ``idle``, ``count``,
-            and the rows that a cut takes.
-
-    Raises: Invalid, NotFound.
-    """
-    what = watched(stored, question)
-    place, end = place_of(question, what.axis), end_of(stored, what.axis)
-    if question.get("by"):
-        place = stepped(stored, what.axis, place, question["by"])
-    rate, count = question.get("rate"), question.get("count")
-    width = width_of(1.0 if rate is None else replay.finite(rate, "rate"))
-    found = [key_frame(stored, what, place)] if question.get("key") is True else []
-    most = MOST_FRAMES if count is None else min(count, MOST_FRAMES)
-    while place < end and len(found) < most:
-        edge = edge_after(stored, what.axis, place, width, skips=question.get("idle") is True)
-        found.append(frame_after(stored, what, place, edge))
-        place = edge
-    return {"frames": found}
-
-
 def _frame(
     stored: StoredRecording, what: Watched, place: float | None, to: float, total: int
 ) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from snapshots.domain.model.topology import JsonText
 from snapshots.payloads.arrays import TypedArray, typed_array
 from snapshots.payloads.cuts import CutAnswer
 from snapshots.payloads.declaring import Payload, described, payload_of
+from snapshots.payloads.restored import RestoredFrame
 from snapshots.store import changes
 from snapshots.store.control import Control
 from snapshots.store.spreading import Spreading
@@ -129,6 +130,8 @@ class FramePayload(_Begins):
             does in the frame; null if none is chosen.
         said: of the same frames, what is said of checkpoints beside the lanes of coordinators; of
             all others, what is said from its events on.
+        restored: of a restored run, which has none of the other fields from ``cut`` on, what both
+            sides show at ``at``.
         events: the events, by step.
         put: the messages that enter a channel.
         taken: the messages that leave a channel.
@@ -148,8 +151,9 @@ class FramePayload(_Begins):
     markers: NotRequired[MarkersHere]
     kinds: NotRequired[list[str]]
     snapshots: NotRequired[list[str]]
-    spread: Any
-    said: Any
+    spread: NotRequired[Any]
+    said: NotRequired[Any]
+    restored: NotRequired[RestoredFrame]
     events: NotRequired[Annotated[dict[str, Any], Payload(Happened)]]
     put: NotRequired[Annotated[dict[str, Any], Payload(Put)]]
     taken: NotRequired[Annotated[dict[str, Any], Payload(Taken)]]

@@ -53,10 +53,11 @@ OF_A_CLIENT = (
     Message(
         ("play",),
         '"session", "at" or "step", "rate", "idle", "snapshot", "process_codes", '
-        '"channel_codes", "sequence"',
+        '"channel_codes", "restored", "sequence"',
         "[Play](#playing) from a place on, which is the instant `at` or so many events as `step` "
-        "says. With `sequence`, the client has all frames up to there, and the next one has the "
-        "number after it.",
+        "says. With `restored`, the id of a snapshot, play [its restored run](#a-restored-run). "
+        "With `sequence`, the client has all frames up to there, and the next one has the number "
+        "after it.",
         "played",
     ),
     Message(

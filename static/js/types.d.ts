@@ -1939,3 +1939,44 @@ interface LiveSystem {
   }[];
   notes: string[];
 }
+
+/** What both sides of a restored run show at the end of a frame. */
+interface RestoredSides {
+  beat: number;
+  title: string;
+  sentence: string;
+  faults: { place: number; kind: string; sentence: string }[];
+  is_fault: boolean;
+  sums: { texts: string[]; conserved: string; wrong: string } | null;
+  rows: { name: string; of: string; texts: string[]; verdict: string }[];
+  differ: number;
+  ending: { alike: boolean | null; sentence: string } | null;
+  moving: object[][];
+  pictures: { data: object[]; layout: object }[] | null;
+}
+
+interface RestoredFrame {
+  from: number | null;
+  at: number;
+  ends: boolean;
+  sequence?: number;
+  restored: RestoredSides;
+}
+
+/** What the page of a restored run begins with. */
+interface RestoredData {
+  recording: number;
+  restored: string;
+  /** Places in a second. */
+  rate: number;
+  /** The last place of each beat. */
+  beats: number[];
+  /** Where something goes wrong. */
+  faults: number[];
+  end: number;
+  sides: string[];
+  caption: string;
+  frame: RestoredFrame;
+  /** All frames, if they are in the page. */
+  frames?: RestoredFrame[];
+}

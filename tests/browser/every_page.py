@@ -146,6 +146,7 @@ ADDRESSES = {
     "snapshot-by-query": "/recordings/{banks}/snapshots?id=s1",
     "smallest-part": "/recordings/{late}/smallest-part?snapshot=s1",
     "proof": "/recordings/{banks}/proof?snapshot=s1",
+    "restored": "/recordings/{banks}/restore?snapshot=s1&step=4",
     "states": "/recordings/{banks}/states?snapshot=s1",
     "rules": "/learn/rules?channel=A-%3EB&rule=late_markers",
     "side-by-side": "/learn/side-by-side",

@@ -222,6 +222,8 @@ GET /archive/{archived}/with-notes
 GET /entries/{entry}/history
 GET /compare?recordings={failing},{failing}
 GET /compare/two?left={banks}&right={banks}
+GET /recordings/{banks}/restore?snapshot=s1
+POST /recordings/{banks}/restore?snapshot=s1
 GET /recordings/{banks}/proof?snapshot=s1
 POST /recordings/{banks}/proof?snapshot=s1
 GET /recordings/{late}/smallest-part?snapshot=s1

@@ -8,8 +8,8 @@ import itertools
 import json
 import operator
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import JsonText
@@ -47,16 +47,12 @@ def replay_channel(
     """
     if tuple(held[: len(received)]) == tuple(received):
         return ChannelReplay((), (), tuple(held[len(received) :]))
-    places: dict[MessageId, deque[int]] = defaultdict(deque)
-    for place, message in enumerate(held):
-        places[message].append(place)
     is_taken = [False] * len(held)
     missing, overtaking, head = [], [], 0
-    for receive, message in enumerate(received):
-        if not places[message]:
+    for receive, place in enumerate(taken_places(held, received)):
+        if place is None:
             missing.append(receive)
             continue
-        place = places[message].popleft()
         if fifo and place > head:
             overtaking.append((receive, held[head]))
         is_taken[place] = True
@@ -64,6 +60,18 @@ def replay_channel(
             head += 1
     left = itertools.compress(held, map(operator.not_, is_taken))
     return ChannelReplay(tuple(missing), tuple(overtaking), tuple(left))
+
+
+def taken_places(held: Sequence[MessageId], received: Iterable[MessageId]) -> Iterator[int | None]:
+    """Yield which of the messages held each receive takes: the k-th of an id takes the k-th.
+
+    None stands for a receive of which the channel holds no message.
+    """
+    places: dict[MessageId, deque[int]] = defaultdict(deque)
+    for place, message in enumerate(held):
+        places[message].append(place)
+    for message in received:
+        yield places[message].popleft() if places[message] else None
 
 
 def same_contents(one: Sequence[MessageId], other: Sequence[MessageId], *, fifo: bool) -> bool:
@@ -119,23 +127,59 @@ def replay_process(
         logged: the state in the log at the same position; None if it is not known.
         steps: the application events after the snapshot.
     """
+    differs_at: int | None = None
+    expected = found = None
+    end = restored if logged is not None else None
+    for number_of_step, step in enumerate(replayed_states(restored, logged, steps)):
+        if differs_at is None and step.is_compared and step.found != step.expected:
+            differs_at, expected, found = number_of_step, step.expected, step.found
+        end = step.after
+    return ProcessReplay(end, differs_at, expected, found)
+
+
+@dataclass(frozen=True, slots=True)
+class StateStep:
+    """The states around one step of a process.
+
+    Attributes:
+        expected: the last state that the log holds before the step.
+        found: the replayed state before the step.
+        is_compared: whether both are the states right before the step.
+        after: the replayed state after the step; None if it is not known.
+    """
+
+    expected: JsonText | None
+    found: JsonText | None
+    is_compared: bool
+    after: JsonText | None
+
+
+def replayed_states(
+    restored: JsonText | None, logged: JsonText | None, steps: Iterable[ReplayedStep]
+) -> Iterator[StateStep]:
+    """Yield the states around each step, by the rules of ``replay_process``.
+
+    Where the state is not known from a step on, or stays as it is for good, that is so at each step
+    that follows.
+    """
     state, reference, is_known = restored, logged, logged is not None
-    replay = ProcessReplay(None)
-    for number_of_step, step in enumerate(steps):
-        if replay.differs_at is None and is_known and state != reference:
-            replay = ProcessReplay(None, number_of_step, reference, state)
-        if not step.happens and (step.after is None or not is_known):
-            return replay
-        is_known = step.after is not None
-        if step.after is None:
+    is_over = False
+    for step in steps:
+        if is_over:
+            yield StateStep(reference, state, False, state)
             continue
-        if step.happens:
+        expected, found, was_known = reference, state, is_known
+        if not step.happens and (step.after is None or not is_known):
+            state, is_over = None, True
+        elif step.after is not None and step.happens:
             following = _followed(state, reference, step.after)
-            if following is None:
-                return replace(replay, end=state)
-            state = following
-        reference = step.after
-    return replace(replay, end=state if is_known else None)
+            is_over = following is None
+            state = state if following is None else following
+        is_known = step.after is not None
+        if is_known and not is_over:
+            reference = step.after
+        after = state if is_known or is_over else None
+        yield StateStep(expected, found, was_known, after)
 
 
 def _followed(

@@ -142,6 +142,14 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
     Raises: NotRestorable for a snapshot that the log does not name, that is not complete, or that
     the log goes back behind later.
     """
+    return restoring(recording, snapshot).report()
+
+
+def restoring(recording: Recording, snapshot: SnapshotId) -> "Restoring":
+    """Return a restore of a snapshot under way, with all that it starts from.
+
+    Raises: NotRestorable as ``restore`` does.
+    """
     log = next((log for log in snapshot_logs(recording) if log.id == snapshot), None)
     if log is None:
         raise NotRestorable(f"the recording has no snapshot {snapshot}")
@@ -150,7 +158,7 @@ def restore(recording: Recording, snapshot: SnapshotId) -> RestoreReport:
     require_all_recorded(snapshot, processes, log.positions)
     for process, position in log.positions.items():
         require_one_run(snapshot, process, position, recording.restores.get(process, ()))
-    return _Restore(recording, log).report()
+    return Restoring(recording, log)
 
 
 def require_one_run(
@@ -280,10 +288,17 @@ def _messages(messages: Sequence[MessageId]) -> str:
     return f"{len(messages)} message{'' if len(messages) == 1 else 's'}"
 
 
-class _Restore:
-    """A restore under way; it replays the channels first, then the processes."""
+class Restoring:
+    """A restore under way; it replays the channels first, then the processes.
+
+    Attributes:
+        recording: the recording in the scope of the snapshot.
+        positions: the position of each process in the cut.
+        held: the messages with which each channel starts.
+    """
 
     def __init__(self, recording: Recording, log: SnapshotLog) -> None:
+        """Take the recording in the scope of a complete snapshot, and what it holds of that."""
         self.recording = recording
         self.log = log
         self.positions = log.positions
@@ -302,6 +317,7 @@ class _Restore:
             self.note(replay, receives[channel])
 
     def report(self) -> RestoreReport:
+        """Return the report."""
         restored = {process: self.restored_state(process) for process in self.processes}
         end = {process: self.end_state(process, state) for process, state in restored.items()}
         original = {process: self.original_state(process) for process in self.processes}
@@ -337,6 +353,7 @@ class _Restore:
         )
 
     def restored_contents(self, channel: Channel) -> tuple[MessageId, ...]:
+        """Return the messages with which a channel starts."""
         record = self.log.channels.get(channel.id)
         if record is not None:
             return record.messages or ()
@@ -346,15 +363,19 @@ class _Restore:
         return tuple(message.id for message in in_flight)
 
     def restored_state(self, process: ProcessId) -> JsonText | None:
+        """Return the state with which a process starts; None if it is not known."""
         return self.log.states[process].state or self.logged_state(process)
 
     def logged_state(self, process: ProcessId) -> JsonText | None:
+        """Return the state of a process at the cut, as the log recomputes it."""
         return state_at(self.recording, process, self.positions[process])
 
     def original_state(self, process: ProcessId) -> JsonText | None:
+        """Return the state of a process at the end of the log."""
         return state_at(self.recording, process, len(self.recording.events[process]))
 
     def messages(self, channel: ChannelId) -> tuple[Message, ...]:
+        """Return all messages of a channel."""
         return self.recording.messages.get(channel, ())
 
     def orphans(self, channel: Channel) -> tuple[MessageId, ...]:
@@ -364,9 +385,11 @@ class _Restore:
         return tuple(message.id for message in orphans)
 
     def events_after(self, process: ProcessId) -> tuple[Event, ...]:
+        """Return the events of a process after the cut."""
         return self.recording.events.get(process, ())[self.positions[process] :]
 
     def receives_after(self) -> dict[ChannelId, list[Event]]:
+        """Return the receives on each channel after the cut."""
         receives: dict[ChannelId, list[Event]] = {channel: [] for channel in self.held}
         for process in self.processes:
             for event in self.events_after(process):
@@ -375,6 +398,7 @@ class _Restore:
         return receives
 
     def replayed(self, channel: Channel, receives: Sequence[Event]) -> ChannelReplay:
+        """Replay the receives on a channel."""
         sender_at = self.positions[channel.source]
         sent_after = (
             message.id for message in self.messages(channel.id) if message.sent_index >= sender_at
@@ -383,6 +407,7 @@ class _Restore:
         return replay_channel((*self.held[channel.id], *sent_after), received, fifo=channel.fifo)
 
     def note(self, replay: ChannelReplay, receives: Sequence[Event]) -> None:
+        """Note the differences that a channel makes at events."""
         for number in replay.missing:
             event = receives[number]
             self.missing.add((event.process, event.index))
@@ -414,6 +439,7 @@ class _Restore:
         left: Mapping[ChannelId, tuple[MessageId, ...]],
         unreceived: Mapping[ChannelId, tuple[MessageId, ...]],
     ) -> Iterator[Difference]:
+        """Yield how the two ends differ."""
         for process, found_state in end.items():
             expected_state = original[process]
             if found_state is None or expected_state is None:

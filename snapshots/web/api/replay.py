@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from ninja import Field, Path, Query, Router
 
 from snapshots import access
-from snapshots.answers import frames, global_states, occurring, replay
+from snapshots.answers import global_states, occurring, playing, replay
 from snapshots.answers import search as searching
 from snapshots.domain.model.as_json import as_json
 from snapshots.files.recordings import open_recording
@@ -109,6 +109,12 @@ def get_frames(
     snapshot: Annotated[
         str | None, Query(description="The id of the snapshot whose spreading is told.")
     ] = None,
+    restored: Annotated[
+        str | None,
+        Query(
+            description="The id of the snapshot whose restored run is played; `step` is a place."
+        ),
+    ] = None,
     count: Annotated[
         int | None, Query(ge=1, description="The most frames in the answer; at most 12.")
     ] = None,
@@ -126,10 +132,10 @@ def get_frames(
     """
     question = {
         "at": at, "step": step, "by": by, "key": key, "rate": rate, "idle": idle,
-        "snapshot": snapshot, "count": count,
+        "snapshot": snapshot, "restored": restored, "count": count,
         "process_codes": process_codes, "channel_codes": channel_codes,
     }  # fmt: skip
-    return reply(frames.some_frames(stored_recording(request, id), question))
+    return reply(playing.some_frames(stored_recording(request, id), question))
 
 
 @router.get("/recordings/{int:id}/search", response=SearchAnswer, summary="Search the events")

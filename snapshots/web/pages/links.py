@@ -21,6 +21,11 @@ def to_proof(recording: int, snapshot: str) -> str:
     return f"/recordings/{recording}/proof?{urlencode({'snapshot': snapshot})}"
 
 
+def to_restored(recording: int, snapshot: str) -> str:
+    """Return the address at which one restores a snapshot and watches."""
+    return f"/recordings/{recording}/restore?{urlencode({'snapshot': snapshot})}"
+
+
 def to_smallest_part(recording: int, snapshot: str, finding: int) -> str:
     """Return the address of the smallest part that shows a finding about a snapshot."""
     query = urlencode({"snapshot": snapshot, "finding": finding})

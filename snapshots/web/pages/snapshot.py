@@ -104,6 +104,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "smallest_link": _smallest_link(row),
         "compare_link": links.to_comparison(recording.pk, row.snapshot),
         "proof_link": links.to_proof(recording.pk, row.snapshot),
+        "restored_link": links.to_restored(recording.pk, row.snapshot),
         "states_link": links.to_states(recording.pk, row.snapshot),
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "states": Paginator(states, ROWS).get_page(request.GET.get("processes")),

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from snapshots.answers import frames
+from snapshots.answers import frames, playing
 from snapshots.answers.replay import finite
 from snapshots.problems import Invalid, Problem
 from snapshots.store.errors import StoreError
@@ -60,7 +60,7 @@ class Course:
     """
 
     session: str | int
-    what: frames.Watched
+    what: playing.Played
     rate: float
     skips: bool
     playing: bool
@@ -96,11 +96,11 @@ class Playing:
 
     async def _begin(self, kind: str, message: Mapping[str, Any]) -> None:
         stored, session = self._source.stored(), _session(message)
-        what = frames.watched(stored, message)
+        what = await self._watched(stored, message)
         place = frames.place_of(message, what.axis)
         self._by = _steps(message) if kind == "step" else 0
         if self._by:
-            place = await asyncio.to_thread(frames.stepped, stored, what.axis, place, self._by)
+            place = await asyncio.to_thread(playing.stepped, stored, what, place, self._by)
         before = self._course if self._course and self._course.session == session else None
         plays = kind == "play" or (kind == "seek" and before is not None and before.playing)
         rate = _rate(message, before)
@@ -113,6 +113,12 @@ class Playing:
         if goes_on:
             self._sequence = _number(message, "sequence")
         self._unread.clear()
+
+    async def _watched(self, stored: StoredRecording, message: Mapping[str, Any]) -> playing.Played:
+        """Return what the client wants to see; a restored run is computed in a thread."""
+        if message.get("restored") is None:
+            return playing.watched(stored, message)
+        return await asyncio.to_thread(playing.watched, stored, message)
 
     def _change(self, kind: str, message: Mapping[str, Any]) -> None:
         """Pause, or go on at another rate from the end of what was sent."""
@@ -180,12 +186,12 @@ class Playing:
     async def _send_next(self, course: Course) -> bool:
         """Send the next frame; return False at the end of what there is."""
         stored, sought, place = self._source.stored(), self._sought, self._place
-        what, end = course.what, frames.end_of(stored, course.what.axis)
+        what, end = course.what, playing.end_of(stored, course.what)
         if sought is not None:
             self._sought, to, left = None, sought, None
         elif place < end:
             width = frames.width_of(course.rate)
-            to = frames.edge_after(stored, what.axis, place, width, skips=course.skips)
+            to = playing.edge_after(stored, what, place, width, skips=course.skips)
             left = self._positions
         elif self._has_late_events(stored, what.axis):
             to, left = place, self._positions
@@ -219,14 +225,12 @@ class Playing:
 
 def _body(
     stored: StoredRecording,
-    what: frames.Watched,
+    what: playing.Played,
     place: float | None,
     to: float,
     left: Ints | None,
 ) -> bytes:
-    if place is None:
-        return dumps(frames.key_frame(stored, what, to))
-    return dumps(frames.frame_after(stored, what, place, to, left))
+    return dumps(playing.frame(stored, what, place, to, left))
 
 
 def _session(message: Mapping[str, Any]) -> str | int:

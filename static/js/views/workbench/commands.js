@@ -68,6 +68,7 @@ function commandList(app) {
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
     { name: "sharing", title: "Who can open it, and other links", keys: [], run: () => app.showSharing() },
     { name: "compare", title: "Compare this cut with…", keys: [], run: () => location.assign(compareAddress(app)) },
+    { name: "restore", title: "Restore the snapshot and watch", keys: [], run: () => location.assign(restoreAddress(app)) },
     { name: "present", title: "Present what I see, or stop it", keys: ["e"], run: () => app.together.present() },
     { name: "follow", title: "Follow the presenter, or stop it", keys: ["r"], run: () => app.together.follow() },
     { name: "accept", title: "Hand over to who asks to present", keys: ["y"], run: () => app.together.accept() },
@@ -88,6 +89,15 @@ function compareAddress({ recording, player }) {
     ? { left_positions: JSON.stringify(cut) }
     : { [axis === "order" ? "left_step" : "left_at"]: String(Math.floor(now)) };
   return `/compare/two?${new URLSearchParams({ left: recording.id, ...place })}`;
+}
+
+/**
+ * Returns the page on which the chosen snapshot is restored, or the newest.
+ * @param {App} app
+ */
+function restoreAddress({ recording, player }) {
+  const { snapshot } = player.state;
+  return `/recordings/${recording.id}/restore?${new URLSearchParams(snapshot === null ? {} : { snapshot })}`;
 }
 
 /** @type {Record<string, string>} */
@@ -112,7 +122,7 @@ const PAGES = [
 ];
 
 /** What a visitor with a public link cannot do, because it writes, leads elsewhere or concerns other people. */
-const NOT_FOR_VISITORS = ["copy", "sharing", "compare", "present", "follow", "note", "keep"];
+const NOT_FOR_VISITORS = ["copy", "sharing", "compare", "restore", "present", "follow", "note", "keep"];
 
 /** @param {string} key */
 const keyText = (key) => SHOWN[key] ?? key;

@@ -1,0 +1,126 @@
+"""The page on which one restores a snapshot and watches: four beats beside the original."""
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponseBase
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods
+
+from snapshots import access
+from snapshots.answers import restored_frames
+from snapshots.answers.outcomes import colour_of, outcome_of
+from snapshots.answers.restored_run import MOST_EVENTS, is_small
+from snapshots.domain.replaying.restore import Difference
+from snapshots.files.recordings import open_recording
+from snapshots.models import Job, Recording, Snapshot
+from snapshots.payloads.jobs import job_detail
+from snapshots.problems import Conflict
+from snapshots.services.jobs import request_restore
+from snapshots.store.reader import StoredRecording
+from snapshots.web.pages import links
+from snapshots.web.pages.rendering import back, page
+from snapshots.web.tables.sending import show
+
+SIDES = ("Original", "Restored")
+SLOWEST, SECONDS = 1.5, 60  # places a second at least; seconds that the whole run takes at most
+MOST_DIFFERENCES = 20
+MOST_TOLD = 40  # sentences of the beats
+
+
+@page
+@require_http_methods(["GET", "HEAD", "POST"])
+def of_snapshot(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """Show the restored run of ``?snapshot=``, by default the newest, at the place ``step``.
+
+    A POST lets a job restore the snapshot, which a large recording needs.
+    """
+    recording = access.ready_recording(request.user, pk)
+    newest = recording.snapshots.order_by("-code").first()
+    named = request.GET.get("snapshot", newest.snapshot if newest else "")
+    row = access.snapshot(recording, named)
+    if request.method == "POST":
+        return _begin(request, recording, row)
+    return show(request, "snapshots/restored/restored.html", _context(request, recording, row))
+
+
+def _begin(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponseBase:
+    address = links.to_restored(recording.pk, row.snapshot)
+    try:
+        request_restore(request.user, recording, row)
+    except Conflict as conflict:
+        return back(request, address, conflict)
+    return redirect(address)
+
+
+def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[str, Any]:
+    outcome = outcome_of(row)
+    stored = open_recording(recording)
+    return {
+        "recording": recording,
+        "snapshot": row.snapshot,
+        "outcome": outcome,
+        "colour": colour_of(outcome),
+        "snapshot_link": links.to_snapshot(recording.pk, row.snapshot),
+        "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
+        "titles": restored_frames.TITLES,
+        "most_events": MOST_EVENTS,
+        **(_run(request, recording, row, stored) if is_small(stored) else _job(request, row)),
+    }
+
+
+def _job(request: HttpRequest, row: Snapshot) -> dict[str, Any]:
+    """Return the job of the person's newest restore of this snapshot."""
+    jobs = access.jobs(request.user).filter(recording=row.recording, snapshot=row.snapshot)
+    job = jobs.filter(kind=Job.Kind.RESTORE).select_related("recording").first()
+    return {"is_large": True, "row": job, "job": job_detail(job) if job else None}
+
+
+def _run(
+    request: HttpRequest, recording: Recording, row: Snapshot, stored: StoredRecording
+) -> dict[str, Any]:
+    try:
+        what = restored_frames.watched(stored, {"restored": row.snapshot})
+    except Conflict as refused:
+        return {"refused": refused.detail}
+    run, report = what.opened.run, what.opened.report
+    place = _place(request.GET.get("step", ""), run.end)
+    told = [run.step(each).sentence for each in range(min(run.cut + 1, MOST_TOLD))]
+    return {
+        "data": {
+            "recording": recording.pk,
+            "restored": row.snapshot,
+            "rate": max(SLOWEST, run.end / SECONDS),
+            "beats": run.beats,
+            "faults": [fault.place for fault in run.faults],
+            "end": run.end,
+            "sides": SIDES,
+            "caption": "What both sides hold at the cursor, those that differ first",
+            "frame": restored_frames.frame(what, None, float(place)),
+        },
+        "end": run.end,
+        "place": place,
+        "told": told,
+        "told_hidden": run.cut + 1 - len(told),
+        "replayed": len(run.course.events),
+        "ending": restored_frames.ending_of(what.opened),
+        "faults": run.faults[:MOST_DIFFERENCES],
+        "faults_hidden": max(0, len(run.faults) - MOST_DIFFERENCES),
+        "differences": [
+            (item.sentence, _event_link(recording, row, item))
+            for item in report.differences[:MOST_DIFFERENCES]
+        ],
+        "differences_hidden": max(0, report.differences_total - MOST_DIFFERENCES),
+    }
+
+
+def _event_link(recording: Recording, row: Snapshot, item: Difference) -> str:
+    """Return where the workbench shows the event at which the runs differ; empty at the end."""
+    if item.event is None:
+        return ""
+    event = {"process": item.event.process, "index": item.event.index}
+    return links.to_workbench(recording.pk, snapshot=row.snapshot, event=links.event(event))
+
+
+def _place(text: str, end: int) -> int:
+    is_number = text.isascii() and text.isdigit() and len(text) < 9
+    return min(int(text), end) if is_number else 0
