@@ -85,6 +85,11 @@ urlpatterns = [
         name="inventory-difference-keys",
     ),
     path(
+        "recordings/<int:pk>/contents/<int:number>/restore",
+        restored.of_checkpoint,
+        name="restored-checkpoint",
+    ),
+    path(
         "recordings/<int:pk>/contents/<int:number>/restore-plan",
         restore_plan.of_restore,
         name="restore-plan",

@@ -65,7 +65,8 @@ def some_frames(
 
     Args:
         question: has ``at`` or ``step``, and may have ``by`` for the place of another event after
-            it, ``key`` for a key frame there first, ``snapshot``, ``restored``, ``rate``, ``idle``, ``count``, and the rows of a cut.
+            it, ``key`` for a key frame there first, ``snapshot``, ``restored``, ``rate``,
+            ``idle``, ``count``, and the rows of a cut.
 
     Raises: Conflict, Invalid, NotFound.
     """

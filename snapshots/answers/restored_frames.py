@@ -57,7 +57,7 @@ def edge_after(what: Restored, place: float, width: float) -> float:
 def frame(what: Restored, place: float | None, to: float) -> dict[str, Any]:
     """Return a frame from one place to another; a key frame if ``place`` is None."""
     run = what.opened.run
-    to = min(to, end_of(what))
+    to = min(max(to, 0.0), end_of(what))
     return {
         "axis": what.axis,
         "from": place,
@@ -65,7 +65,7 @@ def frame(what: Restored, place: float | None, to: float) -> dict[str, Any]:
         "ends": to >= run.end,
         "exact": True,
         "events_total": 0 if place is None else math.floor(to) - math.floor(place),
-        "restored": _restored(what.opened, place, to),
+        "restored": _restored(what.opened, None if place is None else max(place, -1.0), to),
     }
 
 

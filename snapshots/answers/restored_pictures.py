@@ -21,7 +21,8 @@ MOST_LANES = 24
 MOST_MOVING = 150  # messages on their way that are drawn
 MOST_FAULTS = 20  # that a frame lists
 LONGEST = 14  # characters of a state or value in the picture
-LANE, TOP, BOTTOM = 40, 34, 26  # pixels
+TOP, BOTTOM = 34, 26  # pixels
+PITCHES = ((3, 76), (8, 54), (MOST_LANES, 36))  # pixels between lanes, for so many of them
 _SYMBOLS = {SEND: "triangle-up", RECEIVE: "triangle-down"}
 _STANDS_STILL = 5  # traces before those that move
 
@@ -122,7 +123,8 @@ def _lines(
     for flight in flights:
         ends = _ends(run, lanes, flight)
         if ends is not None:
-            x += [flight.put, run.end if flight.taken is None else flight.taken, None]
+            until = run.end if flight.taken is None else flight.taken
+            x += [_begin(run, flight), until, None]
             y += [*_reach(flight, ends), None]
     return _line(name, x, y, colour, width)
 
@@ -133,12 +135,23 @@ def _ends(run: RestoredRun, lanes: dict[ProcessId, int], flight: Flight) -> tupl
     return None if source is None or target is None else (source, target)
 
 
+def _begin(run: RestoredRun, flight: Flight) -> int:
+    """Return where a message sets out; those of the original stand as it stands at the cut."""
+    return flight.put or run.cut
+
+
 def _reach(flight: Flight, ends: tuple[int, int]) -> tuple[float, float]:
-    """Return where the line of a message begins and ends; one that stays ends near its target."""
+    """Return where the line of a message begins and ends.
+
+    One that was in the channel already begins beside its source, one that stays ends beside its
+    target.
+    """
     source, target = ends
-    if source == target:
-        return source, target
-    return source, target if flight.taken is not None else target - 0.25 * _sign(target - source)
+    beside = 0.25 * _sign(target - source)
+    return (
+        source if flight.sent else source + beside,
+        target if flight.taken is not None else target - beside,
+    )
 
 
 def _sign(number: float) -> int:
@@ -190,7 +203,7 @@ def _faults(
 def _layout(run: RestoredRun, side: Side, page: int) -> dict[str, Any]:
     lanes, (low, high) = lanes_of(run), _span(run, page)
     return {
-        "height": LANE * len(lanes) + TOP + BOTTOM + 20,
+        "height": _pitch(len(lanes)) * len(lanes) + TOP + BOTTOM + 20,
         "margin": {"l": 8, "r": 12, "t": TOP, "b": BOTTOM},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
@@ -212,6 +225,10 @@ def _layout(run: RestoredRun, side: Side, page: int) -> dict[str, Any]:
         "shapes": [_bound(at) for at in (run.beats[1], run.cut) if low <= at <= high],
         "annotations": list(_captions(run, side, low, high)),
     }  # fmt: skip
+
+
+def _pitch(lanes: int) -> int:
+    return next(pitch for most, pitch in PITCHES if lanes <= most)
 
 
 def _bound(at: int) -> dict[str, Any]:
@@ -256,7 +273,8 @@ def _messages(run: RestoredRun, side: Side, place: float) -> Trace:
         if ends is None:
             continue
         until = run.end + 1 if flight.taken is None else flight.taken
-        part = (place - flight.put) / max(until - flight.put, 1)
+        begin = _begin(run, flight)
+        part = (max(place, begin) - begin) / max(until - begin, 1)
         source, target = _reach(flight, ends)
         value = flight.message.value
         label = escape(_clipped(flight.message.id if value is None else amount(value)))
@@ -280,7 +298,7 @@ def _processes(run: RestoredRun, side: Side, place: float) -> Trace:
         "type": "scatter", "mode": "markers+text", "name": "states",
         "x": [place] * len(lanes), "y": list(lanes.values()), "ids": list(map(str, lanes.values())),
         "text": [_state(side, name, here) for name in lanes],
-        "textposition": "top center", "hoverinfo": "skip", "cliponaxis": False,
+        "textposition": "top left", "hoverinfo": "skip", "cliponaxis": False,
         "textfont": {"color": "var(--color-text)", "size": 12},
         "marker": {
             "size": 15,

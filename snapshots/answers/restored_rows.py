@@ -51,8 +51,6 @@ def state_text(side: Side, process: ProcessId, place: int) -> str:
 
 def _contents(run: RestoredRun, place: int) -> Iterable[RestoredRow]:
     left, right = run.original.contents(place), run.restored.contents(place)
-    if place < run.cut:
-        left = run.original.contents(run.cut)
     for channel in run.course.topology.channels:
         held = left.get(channel.id, []), right.get(channel.id, [])
         if not any(held):
@@ -78,7 +76,7 @@ def sums_at(run: RestoredRun, place: int) -> RestoredSums | None:
     """Return the sums of both sides beside the one that is conserved; None if none is."""
     if run.conserved is None:
         return None
-    left = run.original.total(max(place, run.cut))
+    left = run.original.total(place)
     right = run.restored.total(place) if place >= run.beats[1] else None
     texts = [_sum_text(left), _sum_text(right)]
     is_wrong = place >= run.cut and right is not None and not same_amount(right, run.conserved)

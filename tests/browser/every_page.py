@@ -174,6 +174,7 @@ ADDRESSES = {
     "bytes-seatunnel": "/recordings/{seatunnel}/contents/0/bytes",
     "restore-check": "/recordings/{flink}/contents/check",
     "restore-check-checkpoint": "/recordings/{flink}/contents/1/check",
+    "restored-tasks": "/recordings/{flink}/contents/1/restore?parallelism=3",
     "restore-plan": "/recordings/{flink}/contents/1/restore-plan?parallelism=3",
     "upgrade": "/recordings/{flink}/contents/1/upgrade",
     "difference": "/recordings/{flink}/contents/1/difference?since=0",

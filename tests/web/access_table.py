@@ -208,6 +208,7 @@ GET /recordings/{flink}/contents/check
 GET /recordings/{flink}/contents/1/check
 GET /recordings/{flink}/contents/1/difference?since=0
 GET /recordings/{flink}/contents/1/difference/keys?since=0&OPERATOR
+GET /recordings/{flink}/contents/1/restore?parallelism=3
 GET /recordings/{flink}/contents/1/restore-plan?parallelism=3
 GET /recordings/{flink}/contents/1/upgrade
 POST /recordings/{flink}/contents/1/upgrade {"job": "[{\\"uid\\": \\"count\\"}]"}

@@ -86,7 +86,7 @@ class _Following:
 
     def _original_flights(self) -> Iterator[Flight]:
         for channel in self.channels:
-            held = [(message, self.cut, False) for message in self.course.in_flight[channel.id]]
+            held = [(message, 0, False) for message in self.course.in_flight[channel.id]]
             sends = (event for event in self.sends[channel.id] if not event.received_before)
             yield from self._flights(channel, [*held, *map(self._put, sends)])
 

@@ -31,6 +31,33 @@ VERDICTS = {YES: "consistent", NO: "inconsistent", NOT_KNOWN: "unknown"}  # thei
 _GAP = 2
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks of a restore; ``typed`` is the parallelism as it stands there."""
+
+    typed: str
+    kept: list[str]
+    without: list[str]
+
+    @property
+    def parallelism(self) -> int:
+        """The parallelism; 0, which no plan takes, if it is no number."""
+        return int(self.typed) if self.typed.isdecimal() and len(self.typed) < 9 else 0
+
+    @property
+    def query(self) -> str:
+        """The same as a query of an address."""
+        fields = {"parallelism": self.typed, "keep": self.kept, "without": self.without}
+        return urlencode(fields, doseq=True)
+
+
+def asked(request: HttpRequest, engine: str, checkpoint: dict[str, Any]) -> Asked:
+    """Return what the address asks; by default the parallelism of the widest operator."""
+    kept, without = (request.GET.getlist(name)[:MOST_TICKED] for name in ("keep", "without"))
+    typed = request.GET.get("parallelism", "") or str(_usual(engine, checkpoint))
+    return Asked(typed, kept, without)
+
+
 @page
 @require_safe
 def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
@@ -43,9 +70,8 @@ def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
     opened = inventory.opened(recording)
     checkpoint = inventory.checkpoint(opened, number)
     engine = opened.upload["engine"]
-    kept, without = (request.GET.getlist(name)[:MOST_TICKED] for name in ("keep", "without"))
+    question = asked(request, engine, checkpoint)
     usual = _usual(engine, checkpoint)
-    typed = request.GET.get("parallelism", "") or str(usual)
     context = {
         "recording": recording,
         "number": number,
@@ -53,14 +79,15 @@ def of_restore(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
         "engine": engine,
         "narrower": _narrower(engine, checkpoint, usual),
         "removable": _removable(engine, checkpoint),
-        "kept": kept,
-        "without": without,
-        "query": _query(typed, kept, without),
-        "typed": typed,
+        "kept": question.kept,
+        "without": question.without,
+        "query": question.query,
+        "typed": question.typed,
     }
-    parallelism = int(typed) if typed.isdecimal() and len(typed) < 9 else 0
     try:
-        plan = restore.restore_plan(recording, opened, number, parallelism, kept, without)
+        plan = restore.restore_plan(
+            recording, opened, number, question.parallelism, question.kept, question.without
+        )
         context |= {"plan": _shown(plan), "whole_plan": plan}
     except Refused as refused:
         context["refused"] = refused.detail
@@ -87,10 +114,6 @@ def _removable(engine: str, checkpoint: dict[str, Any]) -> list[OperatorInventor
     if engine == SPARK:
         return []
     return [item for item in as_checkpoint(checkpoint).operators if has_state(item)]
-
-
-def _query(typed: str, kept: list[str], without: list[str]) -> str:
-    return urlencode({"parallelism": typed, "keep": kept, "without": without}, doseq=True)
 
 
 def _shown(plan: dict[str, Any]) -> dict[str, Any]:

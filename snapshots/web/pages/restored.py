@@ -4,25 +4,28 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
-from django.views.decorators.http import require_http_methods
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
-from snapshots.answers import restored_frames
+from snapshots.answers import inventory, restore, restored_frames, restored_tasks
 from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.answers.restored_run import MOST_EVENTS, is_small
 from snapshots.domain.replaying.restore import Difference
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
-from snapshots.problems import Conflict
+from snapshots.problems import Conflict, Refused
 from snapshots.services.jobs import request_restore
 from snapshots.store.reader import StoredRecording
-from snapshots.web.pages import links
+from snapshots.web.pages import links, restore_plan
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.tables.sending import show
 
 SIDES = ("Original", "Restored")
 SLOWEST, SECONDS = 1.5, 60  # places a second at least; seconds that the whole run takes at most
+TASK_SIDES = ("In the checkpoint", "After the restore")
+TASK_BEATS_A_SECOND = 0.5
 MOST_DIFFERENCES = 20
 MOST_TOLD = 40  # sentences of the beats
 
@@ -41,6 +44,63 @@ def of_snapshot(request: HttpRequest, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         return _begin(request, recording, row)
     return show(request, "snapshots/restored/restored.html", _context(request, recording, row))
+
+
+@page
+@require_safe
+def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBase:
+    """Show the restore of an engine's checkpoint from task to task.
+
+    ``?parallelism=`` is by default that of the widest operator; ``keep`` and ``without`` are those
+    of the restore plan.
+    """
+    recording = access.recording(request.user, pk)
+    opened = inventory.opened(recording)
+    checkpoint = inventory.checkpoint(opened, number)
+    asked = restore_plan.asked(request, opened.upload["engine"], checkpoint)
+    context = {
+        "recording": recording,
+        "number": number,
+        "checkpoint": checkpoint,
+        "plan_link": f"{reverse('restore-plan', args=[pk, number])}?{asked.query}",
+        "titles": restored_tasks.titles_of(opened.upload["engine"]),
+        "typed": asked.typed,
+        "kept": asked.kept,
+        "without": asked.without,
+    }
+    try:
+        plan = restore.restore_plan(
+            recording, opened, number, asked.parallelism, asked.kept, asked.without
+        )
+    except Refused as refused:
+        context["refused"] = refused.detail
+        return show(request, "snapshots/restored/tasks.html", context, status=422)
+    return show(request, "snapshots/restored/tasks.html", context | _tasks(request, pk, plan))
+
+
+def _tasks(request: HttpRequest, pk: int, plan: dict[str, Any]) -> dict[str, Any]:
+    frames = restored_tasks.frames_of(plan)
+    end = len(frames) - 1
+    place = _place(request.GET.get("step", ""), end)
+    first = frames[place]["restored"] | {"pictures": frames[0]["restored"]["pictures"]}
+    return {
+        "plan": plan,
+        "verdict": restore_plan.VERDICTS[plan["answer"]],
+        "end": end,
+        "place": place,
+        "data": {
+            "recording": pk,
+            "restored": "",
+            "rate": TASK_BEATS_A_SECOND,
+            "beats": list(range(end + 1)),
+            "faults": [frame["at"] for frame in frames if frame["restored"]["is_fault"]],
+            "end": end,
+            "sides": TASK_SIDES,
+            "caption": "What each task gets, up to this beat",
+            "frame": frames[place] | {"from": None, "restored": first},
+            "frames": frames,
+        },
+    }
 
 
 def _begin(request: HttpRequest, recording: Recording, row: Snapshot) -> HttpResponseBase:
