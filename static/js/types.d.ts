@@ -530,6 +530,8 @@ interface Lanes {
   filter: string;
   sort: LaneSort;
   grouped: boolean;
+  /** Whether all lanes share the height, however thin they are. */
+  fitted: boolean;
   /** Groups whose processes have lanes of their own. */
   open: string[];
   /** Lanes that stay at the top, in this order. */
@@ -557,6 +559,8 @@ interface Arrangement {
   first: number;
   /** How many processes are hidden. */
   hidden: number;
+  /** Whether all rows share the height. */
+  isFitted: boolean;
 }
 
 /** A part of the axis. */

@@ -35,7 +35,7 @@ const VALUES = {
   lanes: [
     { ...PLAIN_LANES, filter: "a b&=%", first: ODD },
     ...SORTS.map((sort) => ({ ...PLAIN_LANES, sort })),
-    { ...PLAIN_LANES, grouped: true, open: ["map", ODD], pinned: [ODD, "A", "map[*]"] },
+    { ...PLAIN_LANES, grouped: true, fitted: true, open: ["map", ODD], pinned: [ODD, "A", "map[*]"] },
   ],
   filters: [
     { ...PLAIN_FILTERS, channels: " x ", full: false },

@@ -43,6 +43,7 @@ class Lanes(_Part):
     filter: Text = Field("", description="Part of the names of the processes that are shown.")
     sort: Text = Field("log", description="The order of the lanes.")
     grouped: bool = Field(False, description="Whether lanes are grouped by name.")
+    fitted: bool = Field(False, description="Whether all lanes share the height.")
     open: Names = Field([], description="The groups that are open.")
     pinned: Names = Field([], description="The lanes at the top.")
     first: Text | None = Field(None, description="The first lane in view; null for the first.")

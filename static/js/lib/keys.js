@@ -36,7 +36,7 @@ export function listen(commands, root = document) {
   /** @param {any} event */
   const onKey = (event) => {
     const name = keyName(event);
-    const command = byKey.get(name);
+    const command = (event.shiftKey && byKey.get(`shift+${name}`)) || byKey.get(name);
     if (!command || event.altKey || event.defaultPrevented || isTaken(event, name)) return;
     event.preventDefault();
     command.run(event);

@@ -8,7 +8,7 @@ export const SORTS = ["log", "name", "events", "first", "topology"];
  * @type {Lanes}
  */
 export const PLAIN_LANES = {
-  ...{ filter: "", sort: "log", grouped: false },
+  ...{ filter: "", sort: "log", grouped: false, fitted: false },
   ...{ open: [], pinned: [], first: null, control: true },
 };
 
@@ -41,7 +41,7 @@ export function arrange(topology, lanes) {
   const rowOf = new Int32Array(processes.length).fill(-1);
   shown.forEach((row, i) => row.processes.forEach((p) => (rowOf[p] = i)));
   const arrangement = { rows: shown, pinned: top.length, rowOf, hidden: rowOf.filter((row) => row < 0).length };
-  return { ...arrangement, first: firstInView(arrangement, lanes) };
+  return { ...arrangement, isFitted: lanes.fitted, first: firstInView(arrangement, lanes) };
 }
 
 /**

@@ -27,6 +27,7 @@ const TEXTS = [
 const FLAGS = [
   ["idle", "idle", false],
   ["group", "lanes.grouped", false],
+  ["fit", "lanes.fitted", false],
   ["full", "filters.full", null],
   ["control", "lanes.control", true],
 ];

@@ -110,6 +110,7 @@ const RULES = {
   "lanes.sort": (value) => oneOf(value, SORTS),
   "lanes.grouped": flag,
   "lanes.control": flag,
+  "lanes.fitted": flag,
   "lanes.open": (value) => names(value),
   "lanes.pinned": (value, { processCode }) => names(value, (name) => processCode.has(name) || name.endsWith("[*]")),
   "lanes.first": (value) => (value === null ? null : text(value)),

@@ -48,6 +48,7 @@ function commandList(app) {
     { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
     { name: "idle", title: "Fold idle time, or show it", keys: ["i"], run: () => app.folds.toggle() },
     { name: "lanes", title: "Choose lanes: filter, sort, group, pin", keys: ["l"], run: () => app.lanes.openMenu() },
+    { name: "fit-lanes", title: "Fit all lanes, or as before", keys: ["shift+l"], run: () => app.lanes.fit() },
     { name: "group", title: "Group lanes by name, or one for each", keys: ["g"], run: () => app.lanes.toggleGroups() },
     ...(app.topology.coordinators.length ? [{
       name: "control", title: "Draw the coordinator and its signals, or not", keys: ["u"], run: app.lanes.toggleControl,

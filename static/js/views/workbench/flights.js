@@ -84,7 +84,7 @@ function waysOf(places, color, left) {
  * @returns {Trace}
  */
 function marksOf(places, symbol, size, color, g) {
-  const drawn = places.filter(({ x }) => x >= g.left && x <= g.width - g.right);
+  const drawn = places.filter(({ x, y }) => x >= g.left && x <= g.width - g.right && y >= g.top && y <= g.plotBottom);
   return {
     type: "scatter",
     mode: "markers",

@@ -7,6 +7,7 @@
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 
 const LANE_LEAST = 10;
+const LANE_FITTED = 2; // the same, where all lanes are to fit
 const PAD = 14;
 const STUB = 0.42; // how far the line of a message leads towards a hidden lane, in lanes
 export const STUB_WIDTH = 14; // pixels along the axis
@@ -19,7 +20,8 @@ export const STUB_WIDTH = 14; // pixels along the axis
 export function geometry({ width, height, left, right, top, bottom, scale, arrangement }) {
   const inner = { width: Math.max(width - left - right, 1), height: Math.max(height - top - bottom, 1) };
   const { rows, rowOf } = arrangement;
-  const lanes = Math.min(rows.length, Math.max(1, Math.floor(inner.height / LANE_LEAST)));
+  const least = arrangement.isFitted ? LANE_FITTED : LANE_LEAST;
+  const lanes = Math.min(rows.length, Math.max(1, Math.floor(inner.height / least)));
   const pinned = Math.min(arrangement.pinned, Math.max(lanes - 1, 0));
   const firstRow = Math.max(pinned, Math.min(arrangement.first, rows.length - (lanes - pinned)));
   const skipped = firstRow - pinned;

@@ -1,5 +1,6 @@
 /** The lanes of the workbench: their arrangement, and what buttons and keys do to it. */
 
+import { h, setText } from "../../lib/dom.js";
 import { counted } from "../../lib/format.js";
 import { arrange, firstInView, firstLane, groupOf } from "../../lib/lanes.js";
 import { createLaneMenu } from "./lane-menu.js";
@@ -36,6 +37,24 @@ export function createLanes(app) {
   function scrollTo(place, g) {
     const first = firstLane(arrangement(), place, g);
     if (first !== player.state.lanes.first) change({ first });
+  }
+
+  const onclick = () => fit();
+  const fitting = h("button.btn.btn-quiet", { type: "button", title: "Fit all lanes (shift l)", hidden: true, onclick });
+  app.root.querySelector('[data-panel="spacetime"] header').append(fitting);
+
+  /** Fits all lanes into the height, or shows them as before. */
+  function fit() {
+    change({ fitted: !player.state.lanes.fitted, first: null });
+  }
+
+  /**
+   * Offers to fit the lanes if not all of them are in view, or to undo that.
+   * @param {boolean} isOffered
+   */
+  function offerFit(isOffered) {
+    fitting.hidden = !isOffered;
+    setText(fitting, player.state.lanes.fitted ? "Lanes as before" : "Fit all lanes");
   }
 
   /** Pins the lane of what is selected, or lets it go. */
@@ -94,7 +113,7 @@ export function createLanes(app) {
   player.subscribe((state) => control?.setAttribute("aria-pressed", String(state.lanes.control)));
   const openMenu = createLaneMenu(app, { arrangement, change, toggleGroups, toggleGroup, togglePin });
 
-  return { arrangement, scrollTo, pin, activate, toggleGroups, toggleControl, openMenu };
+  return { arrangement, scrollTo, fit, offerFit, pin, activate, toggleGroups, toggleControl, openMenu };
 }
 
 /**
@@ -102,6 +121,6 @@ export function createLanes(app) {
  * @param {Lanes} a @param {Lanes} b
  */
 function isSameList(a, b) {
-  return a.filter === b.filter && a.sort === b.sort && a.grouped === b.grouped && a.open === b.open
+  return a.filter === b.filter && a.sort === b.sort && a.grouped === b.grouped && a.fitted === b.fitted && a.open === b.open
     && a.pinned === b.pinned && a.control === b.control;
 }

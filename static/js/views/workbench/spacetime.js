@@ -8,6 +8,7 @@ import { hasAny } from "../../lib/player.js";
 import { layoutOf } from "../../lib/moving-figure.js";
 import { eventRow } from "../../lib/window.js";
 import { saidTraces } from "./control.js";
+import { densitySentence } from "./density.js";
 import { geometry, handleX, inFlight } from "./geometry.js";
 import { createHandles } from "./handles.js";
 import { createHover } from "./hover.js";
@@ -239,7 +240,7 @@ export function createSpacetime(app) {
     if (!isPictured || isStale || isZoomed) drawStill();
     const isNews = isZoomed || hasAny(keys, "window", "lanes", "idle", "overview", "size");
     if (isNews) hover = null;
-    if (isNews || keys.has("shown")) drawNotice(state);
+    if (isNews || hasAny(keys, "shown", "snapshot", "whole")) drawNotice(state);
     drawFrame();
   }
 
@@ -255,13 +256,14 @@ export function createSpacetime(app) {
     const scrolled = count > g.lanes ? `Lanes ${range} of ${thousands(count)}: shift and wheel shows others. ` : "";
     const hidden = hiddenSentence(arrangement, topology.processes.length, thousands);
     const told = window?.control.sentence ?? "";
+    app.lanes.offerFit(count > g.lanes || arrangement.isFitted);
     const lanes = hidden + unseen(window, arrangement) + scrolled + app.folds.sentence() + told;
     const bins =
       window && !window.exact
         ? `${counted(window.eventsTotal, "event")} in this window: zoom in to see single messages.`
         : "";
     const empty = window?.exact && window.eventsTotal === 0 ? "No event in this window." : "";
-    const words = lanes + bins + empty + flown(window);
+    const words = densitySentence(scene()) + lanes + bins + empty + flown(window);
     setText(notice, words);
     if (notice.title !== words) notice.title = words; // what does not fit is cut off
   }

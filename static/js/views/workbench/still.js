@@ -1,11 +1,11 @@
 /** The still half of the space-time diagram: lanes, messages, markers, events and cuts, as Plotly traces. */
 
-import { channelsAt, isInside } from "../../lib/cuts.js";
 import { escapeText, thousands } from "../../lib/format.js";
 import { distinctNames } from "../../lib/labels.js";
 import { eventRow, IN_FLIGHT } from "../../lib/window.js";
 import { faded, heatScale } from "./colours.js";
 import { bands, signals } from "./control.js";
+import { crossing, densityOf, isDense } from "./density.js";
 import { handleX, isStub, slotsOf, STUB_WIDTH } from "./geometry.js";
 import { baseLayout, plainAxis } from "./panel.js";
 import { foldText, timeAxis } from "./time-axis.js";
@@ -13,6 +13,7 @@ import { foldText, timeAxis } from "./time-axis.js";
 const MANY = 400; // messages, markers or events from which on they are drawn lighter
 const NEVER = 0.6; // share of the way to its target to which a message that never arrives is drawn
 const DENSITY_BINS = 200;
+const NAME = 13; // pixels from the name of a lane to the next
 const FOLD_LABEL = 7; // pixels from the top of the plot to the middle of a fold's label
 
 /**
@@ -139,27 +140,29 @@ function points(x, y, symbol, size, color, border) {
 }
 
 /**
- * Draws messages in five kinds of lines: before the cut, after it, in flight across it, orphans, never received.
+ * Draws messages in five kinds of lines: before the cut, after it, in flight across it, orphans, never received. Of a
+ * dense window only those that cross the cut are lines, above the density of all.
  * @param {Scene} scene @returns {Trace[]}
  */
 function messages(scene) {
   const { window, colours, positions } = scene;
-  const inside = positions && isInside(window, positions) ? channelsAt(window, positions) : null;
-  const flight = new Set(inside ? [...inside.contents.values()].flat() : []);
-  const orphans = new Set(inside?.orphans ?? []);
+  const { across: flight, wrong: orphans } = crossing(window, positions);
   const [before, after, across, wrong, never] = [lineSet(), lineSet(), lineSet(), lineSet(), lineSet()];
+  const isOnlyCrossing = isDense(window);
   for (let row = 0; row < window.messages.count; row += 1) {
+    if (isOnlyCrossing && !orphans.has(row) && !flight.has(row)) continue;
     const set = orphans.has(row) ? wrong : flight.has(row) ? across : isAfter(scene, row) ? after : before;
     addLine(scene, window.messages, row, window.messages.received_index[row] === IN_FLIGHT ? never : set);
   }
   const thin = window.messages.count > MANY ? 0.7 : 1.2;
-  return [
+  const lines = [
     line(after.x, after.y, faded(colours.message, 0.55), thin),
     line(before.x, before.y, faded(colours.message, thin < 1 ? 0.8 : 1), thin),
     line(never.x, never.y, faded(colours.message, 0.8), 1.5, "dot"),
-    line(across.x, across.y, colours.flight, 2.5),
+    line(across.x, across.y, colours.flight, flight.size > MANY ? 1 : isOnlyCrossing ? 1.5 : 2.5),
     line(wrong.x, wrong.y, colours.orphan, 2, "dash"),
   ].filter((trace) => trace.x.length);
+  return isOnlyCrossing ? [densityOf(scene), ...lines] : lines;
 }
 
 /** @param {Scene} scene @param {number} row */
@@ -210,7 +213,7 @@ function markers(scene) {
   }
   const many = window.markers.count > MANY;
   return [
-    line(others.x, others.y, faded(colours.marker, 0.35), 1),
+    line(others.x, others.y, faded(colours.marker, isDense(window) ? 0.15 : 0.35), 1),
     line(chosen.x, chosen.y, faded(colours.marker, many ? 0.6 : 1), many ? 0.8 : 1.5),
     many ? outlines(ends, colours.marker, scene.g) : points(ends.x, ends.y, "diamond", 8, colours.marker),
   ].filter((trace) => trace.x.length);
@@ -257,7 +260,7 @@ function events({ window, colours, snapshot, g }) {
     if (!places.has(key)) places.set(key, lineSet());
     push(places.get(key).x, places.get(key).y, g.scale.u(window.events.x[row]), slot);
   }
-  const size = g.pitch && g.pitch < 24 ? 4 : 6;
+  const size = g.pitch && g.pitch < 24 ? Math.min(4, Math.max(2, g.pitch - 2)) : 6;
   /** @type {Record<string, [string, number, string, string?]>} */
   const looks = {
     event: ["circle", size, colours.event],
@@ -366,7 +369,7 @@ function heatMap(x, z, colours, g) {
 
 /** @param {Scene} scene */
 function layout({ g, colours, axis, unit, arrangement, dragging }) {
-  const every = g.pitch && g.pitch < 13 ? 2 : 1;
+  const every = g.pitch ? Math.ceil(NAME / g.pitch) : 1;
   const most = Math.max(3, Math.floor((g.left - 12) / 7.2)); // characters of a name
   const short = shortNames(arrangement.rows, most);
   return {
@@ -380,7 +383,7 @@ function layout({ g, colours, axis, unit, arrangement, dragging }) {
       ticktext: g.rows.map((row, i) => (i % every ? "" : escapeText(short.get(row)))),
       tickfont: {
         color: dragging ? colours.accent : colours.ink,
-        size: g.pitch && g.pitch < 18 ? 10 : 12,
+        size: g.pitch && g.pitch * every < 18 ? 10 : 12,
         weight: "bold",
       },
       ticks: "",
