@@ -762,23 +762,23 @@ interface LabelBox {
   bottom: number;
 }
 
-/** A node that gets labels. name and state are the widths of these texts, 0 without one. */
-interface LabelNode {
-  x: number;
-  y: number;
-  r: number;
-  name: number;
-  state: number;
-  /** Whether the name is written inside the node. */
-  inside: boolean;
+/** A line of what is written beside a node: its whole text, then shorter ones. */
+interface LabelLine {
+  part: string;
+  texts: string[];
 }
 
-/** Where the middle of a text is. */
+/** A node that gets lines of text. */
+interface LabelNode extends Point {
+  r: number;
+  lines: LabelLine[];
+}
+
+/** The lines that are written beside a node, and their box. */
 interface Label {
   node: number;
-  part: "name" | "state";
-  x: number;
-  y: number;
+  lines: { part: string; text: string }[];
+  box: LabelBox;
 }
 
 /** What a search has found so far. */
@@ -1276,6 +1276,12 @@ interface FlowScene {
 /** A vertex in a layer, or an edge that passes it. */
 type LayerItem = { key?: string; edge?: string };
 
+/** A graph that can be drawn in layers. */
+interface Layered {
+  vertices: { key: string }[];
+  edges: { key: string; source: string | null; target: string | null }[];
+}
+
 interface FlowEditor {
   now(): Flow;
   selected(): string | null;
@@ -1367,24 +1373,84 @@ interface FlightPlace extends Point {
   y0: number;
 }
 
-/** The number of messages in a channel of the topology, and its frame. */
+/** What a channel of the topology holds, and its frame. */
 interface Badge extends LabelBox {
   text: string;
 }
 
-/** What moves in the topology. `places`, `names` and `phases` are those of the drawn processes. */
-interface TopologyScene {
-  state: PlayerState;
-  topology: OpenTopology;
-  colours: WorkbenchColours;
+/** A vertex of a dataflow in the topology, with the codes of its subtasks. */
+interface Operator {
+  key: string;
+  name: string;
+  members: number[];
+}
+
+/** A topology without cycles. `bands` are the layers of each pipeline. */
+interface Dataflow {
+  operators: Map<string, Operator>;
+  bands: LayerItem[][][];
+  /** Operators without channels. */
+  alone: string[];
+  /** Whether no channel is known, and the order is that of the log. */
+  isGuessed: boolean;
+}
+
+/** A circle of the topology: a process, or the processes of a closed operator. */
+interface Circle extends Point {
+  operator: string | null;
+  processes: number[];
+}
+
+interface NamedCircle extends Circle {
+  name: string;
+  /** How many subtasks it stands for. */
+  count: number;
+}
+
+/** Where the circles of a dataflow stand; `row` and `apart` are their least distances. */
+interface PlacedFlow {
+  circles: Circle[];
+  heads: (Point & { operator: string })[];
+  row: number;
+  apart: number;
+  hidden: number;
+}
+
+/** All channels from one circle to another. `rim` is the share of the way that lies inside a circle. */
+interface Bundle {
+  source: number;
+  target: number;
+  codes: number[];
+  from: NamedCircle;
+  to: NamedCircle;
+  rim: number;
+  bow: number;
+  path: Point[];
+}
+
+/** What the topology draws in one size. `at` has the circle of each process, -1 without one. */
+interface Arranged {
+  circles: NamedCircle[];
+  heads: (Point & { operator: string; name: string; count: number })[];
+  bundles: Bundle[];
+  at: Int32Array;
+  hidden: number;
   radius: number;
-  places: Point[];
+  apart: number;
+  isGuessed: boolean;
+}
+
+/** What stands in the topology. `insides` and `phases` are those of the circles. */
+interface TopologyScene extends Arranged {
+  colours: WorkbenchColours;
+  headings: Label[];
   labels: Label[];
-  names: string[];
-  phases: (string | null)[];
+  insides: string[];
+  phases: (string | null)[][];
   badges: Badge[];
-  channels: OpenChannel[];
-  pointOn: (channel: OpenChannel, along: number) => Point;
+  /** The boxes of all names, states and contents. */
+  covered: LabelBox[];
+  bundleOf: Map<number, Bundle>;
 }
 
 /** What a frame of the moving canvas needs. */

@@ -21,12 +21,12 @@ ON_THE_WAY = """() => {
     const { left } = plot.getBoundingClientRect();
     return [...plot.querySelectorAll(DRAWN)].filter((it) => it.getBoundingClientRect().left > left);
   };
-  const texts = [...document.querySelectorAll("#wb-topology-marks text")];
-  const words = texts.map((it) => it.textContent);
+  const { data } = document.getElementById("wb-topology-marks");
+  const contents = data.findLast(({ mode }) => mode === "text");
   return {
     spacetime: inView("spacetime").length,
     topology: inView("topology").length - PROCESSES,
-    number: words.filter((word) => /^\\d+$/.test(word)).join(),
+    contents: contents.text.join(),
   };
 }"""
 WATCH_MARKS = """() => {
@@ -339,9 +339,11 @@ def test_what_has_arrived_is_on_its_way_no_more(banks):
     """A message and a marker are under way at 2.9 ms, and nothing is at the end."""
     open_view(banks, f"{banks.url.partition('?')[0]}?t=2900")
     until_plotly_has_drawn(banks)
-    wait_until(lambda: banks.evaluate(ON_THE_WAY) == {"spacetime": 2, "topology": 2, "number": "1"})
+    some = {"spacetime": 2, "topology": 2, "contents": "1,000"}
+    wait_until(lambda: banks.evaluate(ON_THE_WAY) == some)
     banks.keyboard.press("End")
-    wait_until(lambda: banks.evaluate(ON_THE_WAY) == {"spacetime": 0, "topology": 0, "number": ""})
+    none = {"spacetime": 0, "topology": 0, "contents": ""}
+    wait_until(lambda: banks.evaluate(ON_THE_WAY) == none)
 
 
 def test_plotly_draws_a_zoom_and_each_page_that_turns(banks):

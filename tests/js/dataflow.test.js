@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import * as layers from "../../static/js/lib/layers.js";
 import * as layout from "../../static/js/views/dataflow/layout.js";
 import * as model from "../../static/js/views/dataflow/model.js";
 
@@ -34,7 +35,7 @@ const JOIN = dataflow(
 
 test("a vertex stands behind the longest way that leads to it", () => {
   assert.deepEqual(
-    layout.layers(JOIN).map((layer) => names(JOIN, layer)),
+    layers.layers(JOIN).map((layer) => names(JOIN, layer)),
     [["orders", "rates"], ["clean"], ["enrich"], ["out"]],
   );
 });
@@ -48,12 +49,12 @@ test("a dataflow with a cycle and with an edge to nowhere can be drawn", () => {
 
 test("a vertex on a cycle stands by the ways that lead to the cycle", () => {
   const flow = dataflow(["a", "b", "c", "d"], ["a-hash-b", "b-hash-c", "c-hash-b", "c-hash-d"]);
-  assert.deepEqual(layout.layers(flow).map((layer) => names(flow, layer)), [["a", "c", "d"], ["b"]]);
+  assert.deepEqual(layers.layers(flow).map((layer) => names(flow, layer)), [["a", "c", "d"], ["b"]]);
 });
 
 test("pipelines are what edges connect, whichever way they lead", () => {
   const flow = dataflow(["a", "x", "b", "c", "y"], ["a-hash-c", "b-hash-c", "x-forward-y"]);
-  assert.deepEqual(layout.pipelines(flow).map((keys) => names(flow, keys)), [["a", "b", "c"], ["x", "y"]]);
+  assert.deepEqual(layers.pipelines(flow).map((keys) => names(flow, keys)), [["a", "b", "c"], ["x", "y"]]);
 });
 
 test("pipelines are drawn apart, and no two boxes overlap, across and down, folded and unfolded", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { boxAround, distinctNames, overlap, placeLabels } from "../../static/js/lib/labels.js";
+import { boxAround, distinctNames, meets, overlap, placeLabels } from "../../static/js/lib/labels.js";
 import { ticks } from "../../static/js/lib/format.js";
 import { plainScale } from "../../static/js/lib/folds.js";
 import { timeAxis } from "../../static/js/views/workbench/time-axis.js";
@@ -34,38 +34,77 @@ test("a name that fits stays whole", () => {
   assert.deepEqual(distinctNames(["A->B", "count[0]"], 8), ["A->B", "count[0]"]);
 });
 
-const WIDTH = 7;
 const SIZE = { width: 840, height: 200 };
+
+/** @param {string} text */
+const width = (text) => 7 * text.length;
 
 /** Nodes on an ellipse, with names and states of real lengths. */
 function ring(count) {
   return Array.from({ length: count }, (_, i) => {
     const angle = (2 * Math.PI * i) / count;
-    const r = count > 20 ? 7 : 15;
-    const name = `process-${i}`.length * WIDTH;
-    return {
-      x: 420 + 360 * Math.cos(angle),
-      y: 100 + 60 * Math.sin(angle),
-      r,
-      name,
-      state: "not recorded".length * WIDTH,
-      inside: false,
-    };
+    const lines = [
+      { part: "name", texts: [`process-number-${i}`, `p…-${i}`] },
+      { part: "phase", texts: ["not recorded"] },
+    ];
+    return { x: 420 + 360 * Math.cos(angle), y: 100 + 60 * Math.sin(angle), r: count > 20 ? 7 : 15, lines };
   });
 }
 
-for (const count of [8, 12, 20, 50]) {
-  test(`labels of ${count} nodes overprint neither each other nor a node`, () => {
+/** Lines between neighbours on the ring, and across it. */
+function pathsOf(nodes) {
+  return nodes.flatMap((node, i) => [1, Math.floor(nodes.length / 2)].map((step) => {
+    const other = nodes[(i + step) % nodes.length];
+    const length = Math.hypot(other.x - node.x, other.y - node.y);
+    const at = (share) => ({ x: node.x + (other.x - node.x) * share, y: node.y + (other.y - node.y) * share });
+    return [at(node.r / length), at(1 - node.r / length)];
+  }));
+}
+
+for (const count of [2, 8, 12, 20, 50]) {
+  test(`the boxes of ${count} nodes cover no other box, no node, no line, and stand in the picture`, () => {
     const nodes = ring(count);
-    const labels = placeLabels(nodes, SIZE);
-    const boxes = labels.map(({ node, part, x, y }) => boxAround(x, y, nodes[node][part], 14));
-    boxes.forEach((box, i) => {
-      for (const other of boxes.slice(i + 1)) assert.ok(!overlap(box, other), `${i}`);
+    const paths = pathsOf(nodes);
+    const labels = placeLabels(nodes, { size: SIZE, paths, width });
+    labels.forEach(({ box, lines }, i) => {
+      for (const other of labels.slice(i + 1)) assert.ok(!overlap(box, other.box), `${i}`);
       for (const { x, y, r } of nodes) assert.ok(!overlap(box, boxAround(x, y, 2 * r, 2 * r)), `${i}`);
+      for (const path of paths) assert.ok(!meets(path, box), `${i}`);
+      for (const { text } of lines) assert.ok(width(text) <= box.right - box.left, text);
+      assert.ok(box.left >= 0 && box.top >= 0 && box.right <= SIZE.width && box.bottom <= SIZE.height);
     });
-    if (count <= 12) assert.equal(labels.filter(({ part }) => part === "name").length, count);
+    if (count <= 12) assert.equal(labels.length, count);
   });
 }
+
+test("a name that has no room is shortened before it is left out, and the state goes first", () => {
+  const nodes = [40, 110, 180].map((x, i) => {
+    const name = { part: "name", texts: [`a-long-name-${i}`, `a…${i}`] };
+    const lines = [name, { part: "phase", texts: ["not recorded"] }];
+    return { x, y: 20, r: 15, lines };
+  });
+  const labels = placeLabels(nodes, { size: { width: 220, height: 56 }, width });
+  assert.equal(labels.length, 3);
+  assert.ok(labels.some(({ lines }) => lines.length === 1 && lines[0].text.includes("…")));
+});
+
+test("in a crowd a box may lie over a line, but over nothing else", () => {
+  const node = { x: 60, y: 60, r: 8, lines: [{ part: "name", texts: ["name"] }] };
+  const paths = [0, 1, 2, 3, 4, 5, 6, 7, 8].map((i) => [{ x: 0, y: 14 * i }, { x: 120, y: 14 * i + 1 }]);
+  const size = { width: 120, height: 120 };
+  assert.deepEqual(placeLabels([node], { size, paths, width }), []);
+  const [{ box }] = placeLabels([node], { size, paths, width, crowd: true });
+  assert.ok(!overlap(box, boxAround(60, 60, 16, 16)));
+  assert.deepEqual(placeLabels([node], { size, paths, width, crowd: true, taken: [boxAround(60, 60, 120, 120)] }), []);
+});
+
+test("a path meets a box that it passes through, and none that it passes by", () => {
+  const box = boxAround(50, 50, 20, 20);
+  assert.ok(meets([{ x: 0, y: 0 }, { x: 100, y: 100 }], box));
+  assert.ok(meets([{ x: 0, y: 50 }, { x: 45, y: 50 }], box));
+  assert.ok(!meets([{ x: 0, y: 30 }, { x: 100, y: 30 }], box));
+  assert.ok(!meets([{ x: 0, y: 0 }, { x: 30, y: 60 }, { x: 30, y: 100 }], box));
+});
 
 test("an axis has a number wherever it is zoomed to", () => {
   for (let from = 0; from < 40; from += 0.7) {

@@ -85,51 +85,88 @@ function numbered(names, most) {
   });
 }
 
-const NAME = 14; // height of a line
+const LINE = 14; // height of a line
 const GAP = 2;
+const PAD = 3; // between the text and the sides of its box
 
 /**
- * Chooses where the name and the state of each node are written: inside, below, above or beside it. What fits nowhere
- * is left out, the state before the name.
- * @param {LabelNode[]} nodes @param {Size} size @returns {Label[]}
+ * Chooses where the lines of each node are written: below, above or beside it, in a box that covers no node, no other
+ * box and no line of the picture. What has no room is shortened, then its last lines are left out.
+ *
+ * `width` measures a text. If there is a `crowd`, a box may lie over lines, for they are everywhere.
+ * @param {LabelNode[]} nodes
+ * @param {{ size: Size, taken?: LabelBox[], paths?: Point[][], crowd?: boolean, width: (text: string) => number }} room
+ * @returns {Label[]}
  */
-export function placeLabels(nodes, size) {
-  const taken = nodes.map(({ x, y, r }) => boxAround(x, y, 2 * r, 2 * r));
-  /** @type {Label[]} */
-  const labels = [];
-  nodes.forEach((node, i) => {
-    if (node.inside) labels.push({ node: i, part: "name", x: node.x, y: node.y });
-  });
-  nodes.forEach((node, i) => {
-    const parts = [...(node.inside ? [] : [{ part: "name", width: node.name }]), { part: "state", width: node.state }];
-    for (let count = parts.length; count > 0; count -= 1) {
-      const written = /** @type {any[]} */ (parts.slice(0, count).filter(({ width }) => width > 0));
-      const box = written.length ? freeBox(node, written, taken, size) : null;
+export function placeLabels(nodes, { size, taken: before = [], paths = [], crowd = false, width }) {
+  const taken = [...nodes.map(({ x, y, r }) => boxAround(x, y, 2 * r, 2 * r)), ...before];
+  const bounded = paths.map((path) => ({ path, bounds: boundsOf(path) }));
+  /** @param {LabelBox} box */
+  const isFree = (box) => isWithin(box, size) && !taken.some((other) => overlap(box, other));
+  /** @param {LabelBox} box */
+  const isClear = (box) => isFree(box) && !bounded.some((line) => overlap(box, line.bounds) && meets(line.path, box));
+  const tests = crowd ? [isClear, isFree] : [isClear];
+  return nodes.flatMap((node, i) => {
+    for (const texts of choicesOf(node.lines)) {
+      const widest = Math.max(...texts.map((text) => width(text)));
+      const places = boxesBeside(node, widest + 2 * PAD, texts.length * LINE + GAP);
+      const box = tests.flatMap((test) => places.find(test) ?? []).at(0);
       if (!box) continue;
       taken.push(box);
-      written.forEach(({ part }, line) => labels.push(
-        { node: i, part, x: (box.left + box.right) / 2, y: box.top + NAME * (line + 0.5) },
-      ));
-      break;
+      return [{ node: i, box, lines: texts.map((text, n) => ({ part: node.lines[n].part, text })) }];
     }
+    return [];
   });
-  return labels;
 }
 
 /**
- * Returns the first box beside a node that is inside the picture and overlaps nothing, or null.
- * @param {LabelNode} node @param {{ width: number }[]} lines @param {LabelBox[]} taken @param {Size} size
+ * Returns the texts that may be written, best first: all lines, fewer, and the same shortened.
+ * @param {LabelLine[]} lines @returns {string[][]}
  */
-function freeBox({ x, y, r }, lines, taken, size) {
-  const width = Math.max(...lines.map((line) => line.width)) + 2 * GAP;
-  const height = lines.length * NAME;
+function choicesOf(lines) {
+  const forms = Math.max(0, ...lines.map(({ texts }) => texts.length));
+  return Array.from({ length: forms }, (_, form) => lines.map(
+    (_line, left) => lines.slice(0, lines.length - left).map(({ texts }) => texts[Math.min(form, texts.length - 1)]),
+  )).flat();
+}
+
+/**
+ * @param {Point & { r: number }} node @param {number} width @param {number} height
+ */
+function boxesBeside({ x, y, r }, width, height) {
   const down = r + GAP + height / 2;
   const aside = r + GAP + width / 2;
   const straight = [[0, down], [0, -down], [aside, 0], [-aside, 0]];
   const corners = [[aside, down], [-aside, down], [aside, -down], [-aside, -down]];
-  const places = [...straight, ...corners];
-  const boxes = places.map(([dx, dy]) => boxAround(x + dx, y + dy, width, height));
-  return boxes.find((box) => isWithin(box, size) && !taken.some((other) => overlap(box, other))) ?? null;
+  return [...straight, ...corners].map(([dx, dy]) => boxAround(x + dx, y + dy, width, height));
+}
+
+/** @param {Point[]} path @returns {LabelBox} */
+function boundsOf(path) {
+  const [xs, ys] = [path.map(({ x }) => x), path.map(({ y }) => y)];
+  const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
+  return { left: left - 1, right: right + 1, top: top - 1, bottom: bottom + 1 };
+}
+
+/**
+ * Returns whether a path of straight pieces passes through a box.
+ * @param {Point[]} path @param {LabelBox} box
+ */
+export function meets(path, box) {
+  return path.some((a, i) => i > 0 && pieceMeets(path[i - 1], a, box));
+}
+
+/** @param {Point} a @param {Point} b @param {LabelBox} box */
+function pieceMeets(a, b, { left, right, top, bottom }) {
+  let [from, to] = [0, 1]; // the part of the piece that lies inside (Liang and Barsky, 1984)
+  for (const [step, room] of [
+    [a.x - b.x, a.x - left], [b.x - a.x, right - a.x], [a.y - b.y, a.y - top], [b.y - a.y, bottom - a.y],
+  ]) {
+    if (step === 0 && room < 0) return false;
+    if (step < 0) from = Math.max(from, room / step);
+    if (step > 0) to = Math.min(to, room / step);
+  }
+  return from < to;
 }
 
 /** @param {number} x @param {number} y @param {number} width @param {number} height @returns {LabelBox} */

@@ -1,9 +1,9 @@
 /**
  * The positions of a topology's processes in the unit square. The same topology always looks the same.
  *
- * A graph without a cycle, such as a dataflow, is drawn in layers from left to right. A small or dense graph with
- * cycles is drawn on a ring. A sparse one starts on the ring and is relaxed in a fixed number of rounds, by attraction
- * along channels and repulsion between all processes (Fruchterman and Reingold, 1991).
+ * A small or dense graph is drawn on a ring. A sparse one starts on the ring and is relaxed in a fixed number of rounds,
+ * by attraction along channels and repulsion between all processes (Fruchterman and Reingold, 1991). A dataflow is drawn
+ * in layers instead (operators.js).
  */
 
 const ROUNDS = 120;
@@ -15,49 +15,9 @@ export const MOST_DRAWN = 60;
  * @param {number} count @param {number[][]} links @returns {Point[]}
  */
 export function layoutTopology(count, links) {
-  const layers = layered(count, links);
-  if (layers) return layers;
   const places = circle(count);
   if (count > 8 && links.length < count * SPARSE) relax(places, links);
   return fitted(places);
-}
-
-/**
- * Returns positions in layers by the longest path from a source, with the processes without channels in a row above.
- * Returns null if there is a cycle, or no channel at all.
- * @param {number} count @param {number[][]} links @returns {Point[] | null}
- */
-function layered(count, links) {
-  const waiting = new Int32Array(count);
-  const linked = new Array(count).fill(false);
-  for (const [a, b] of links) {
-    waiting[b] += 1;
-    linked[a] = linked[b] = true;
-  }
-  const depth = new Int32Array(count);
-  const ready = Array.from({ length: count }, (_, p) => p).filter((p) => waiting[p] === 0);
-  for (const p of ready) {
-    for (const [a, b] of links) {
-      if (a !== p) continue;
-      depth[b] = Math.max(depth[b], depth[p] + 1);
-      waiting[b] -= 1;
-      if (waiting[b] === 0) ready.push(b);
-    }
-  }
-  const deepest = Math.max(...depth, 0);
-  if (ready.length < count || deepest === 0) return null;
-  const alone = ready.filter((p) => !linked[p]).sort((a, b) => a - b);
-  const top = alone.length ? 0.3 : 0;
-  const places = new Array(count);
-  alone.forEach((p, i) => (places[p] = { x: (i + 1) / (alone.length + 1), y: 0 }));
-  for (let layer = 0; layer <= deepest; layer += 1) {
-    const members = ready.filter((p) => linked[p] && depth[p] === layer).sort((a, b) => a - b);
-    members.forEach((p, i) => {
-      const y = members.length === 1 ? (1 + top) / 2 : top + (i / (members.length - 1)) * (1 - top);
-      places[p] = { x: layer / deepest, y };
-    });
-  }
-  return places;
 }
 
 /**

@@ -20,6 +20,8 @@ export function createMovingFigure(plot, { load, config, onError }) {
   let Plotly = null;
   /** @type {MovingMarks | null} */
   let drawn = null;
+  /** @type {Trace[]} the traces of the last drawing, as they were given */
+  let given = [];
   let due = 0;
 
   /**
@@ -28,20 +30,26 @@ export function createMovingFigure(plot, { load, config, onError }) {
    */
   function draw(marks, duration = 0) {
     const isSameView = marks.view === drawn?.view;
+    const changed = marks.data.flatMap((trace, i) => (trace === given[i] ? [] : [i]));
+    given = marks.data;
     drawn = { ...marks, data: marks.data.map(neverEmpty) };
     if (!Plotly) return;
-    if (isSameView) animate(drawn.data, duration);
+    if (isSameView) animate(changed, duration);
     else Plotly.react(plot, drawn.data, layoutOf(marks.size), config);
   }
 
-  /** @param {Trace[]} data @param {number} duration */
-  function animate(data, duration) {
+  /**
+   * Moves the traces that are others than those drawn last; Plotly spends time on each that it is given.
+   * @param {number[]} traces @param {number} duration
+   */
+  function animate(traces, duration) {
+    if (!traces.length) return;
+    const data = traces.map((i) => drawn.data[i]);
     const options = {
       mode: "immediate",
       transition: { duration, easing: "linear" },
       frame: { duration, redraw: false },
     };
-    const traces = data.map((_, i) => i);
     Plotly.animate(plot, { data, traces }, options).catch(() => {}); // a later drawing took its place
   }
 

@@ -1,8 +1,9 @@
 /** The drawing of a dataflow: its vertices in layers, or unfolded to subtasks and channels. */
 
 import { counted, shortened, thousands } from "../../lib/format.js";
+import { layers, pipelines } from "../../lib/layers.js";
 import { arrowHead, create, text, title } from "../../lib/svg.js";
-import { chip, edgeLine, HEAD, layers, place, pipelines, ports, unfold } from "./layout.js";
+import { chip, edgeLine, HEAD, place, ports, unfold } from "./layout.js";
 import { role, width } from "./model.js";
 
 const NARROW = 640;

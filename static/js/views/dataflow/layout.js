@@ -5,6 +5,7 @@
  * lie across it. A dataflow that is still wrong, even one with a cycle, has a layout, too.
  */
 
+import { depths, passages, pipelines } from "../../lib/layers.js";
 import { width } from "./model.js";
 
 export const MOST_SUBTASKS = 200;
@@ -17,60 +18,6 @@ const PIPELINE = { pad: 16, label: 22, gap: 20 };
 const MARGIN = 12;
 const PASSAGE = 18; // room for an edge that passes a layer
 const TALL = 600; // from here on layers start at the same height, for nobody sees their middle
-
-/**
- * Returns the depth of each vertex by key: the length of its longest path from a source.
- * @param {Flow} dataflow
- */
-export function depths({ vertices, edges }) {
-  const depth = new Map(vertices.map(({ key }) => [key, 0]));
-  const real = edges.filter(({ source, target }) => depth.has(source) && depth.has(target));
-  const waiting = new Map(vertices.map(({ key }) => [key, 0]));
-  for (const { target } of real) waiting.set(target, waiting.get(target) + 1);
-  const ready = vertices.map(({ key }) => key).filter((key) => waiting.get(key) === 0);
-  for (const key of ready) {
-    for (const { target } of real.filter(({ source }) => source === key)) {
-      depth.set(target, Math.max(depth.get(target), depth.get(key) + 1));
-      waiting.set(target, waiting.get(target) - 1);
-      if (waiting.get(target) === 0) ready.push(target);
-    }
-  }
-  return depth;
-}
-
-/**
- * Returns the keys of the vertices of each layer, in the order of the vertices.
- * @param {Flow} dataflow @returns {string[][]}
- */
-export function layers(dataflow) {
-  const depth = depths(dataflow);
-  const all = Array.from({ length: Math.max(-1, ...depth.values()) + 1 }, () => []);
-  for (const [key, layer] of depth) all[layer].push(key);
-  return all.filter((layer) => layer.length > 0);
-}
-
-/**
- * Returns the keys of each connected component, all in the order of the vertices.
- * @param {Flow} dataflow @returns {string[][]}
- */
-export function pipelines({ vertices, edges }) {
-  const parent = new Map(vertices.map(({ key }) => [key, key]));
-  /** @param {string} key */
-  const root = (key) => {
-    let at = key;
-    while (parent.get(at) !== at) at = parent.get(at);
-    return at;
-  };
-  for (const { source, target } of edges) {
-    if (parent.has(source) && parent.has(target)) parent.set(root(target), root(source));
-  }
-  const groups = new Map();
-  for (const { key } of vertices) {
-    const top = root(key);
-    groups.set(top, [...(groups.get(top) ?? []), key]);
-  }
-  return [...groups.values()];
-}
 
 /**
  * Returns the subtasks and channels that are drawn, and how many there are in all. If there are too many, each vertex
@@ -169,57 +116,6 @@ export function chip(box, index, down) {
     x: box.x + (box.width - CHIP.width) / 2,
     y: box.y + HEAD.across + index * (CHIP.height + CHIP.gap),
   };
-}
-
-/**
- * Returns the layers of a pipeline: vertices as {key}, and {edge} for each edge that passes the layer.
- * @param {Flow} dataflow @param {string[]} keys @param {Map<string, number>} depth @returns {LayerItem[][]}
- */
-function passages({ edges }, keys, depth) {
-  /** @type {LayerItem[][]} */
-  const rows = [];
-  const links = [];
-  const vertexAt = new Map();
-  /** @param {LayerItem} item @param {number} layer */
-  const put = (item, layer) => (rows[layer] ??= []).push(item);
-  for (const key of keys) {
-    vertexAt.set(key, { key });
-    put(vertexAt.get(key), depth.get(key));
-  }
-  for (const edge of edges) {
-    if (!vertexAt.has(edge.source) || !vertexAt.has(edge.target)) continue;
-    let before = vertexAt.get(edge.source);
-    for (let layer = depth.get(edge.source) + 1; layer < depth.get(edge.target); layer += 1) {
-      const passage = { edge: edge.key };
-      put(passage, layer);
-      links.push([before, passage]);
-      before = passage;
-    }
-    links.push([before, vertexAt.get(edge.target)]);
-  }
-  return untangled(rows.filter(Boolean), links);
-}
-
-/**
- * Sorts each row by the mean position of the items that lead to it, so that fewer edges cross.
- * @param {LayerItem[][]} rows @param {LayerItem[][]} links
- */
-function untangled(rows, links) {
-  const place = new Map();
-  return rows.map((row) => {
-    const goal = new Map(row.map((item, order) => [item, meanPlace(links, item, place) ?? order / row.length]));
-    const sorted = [...row].sort((one, other) => goal.get(one) - goal.get(other));
-    sorted.forEach((item, order) => place.set(item, (order + 0.5) / sorted.length));
-    return sorted;
-  });
-}
-
-/** @param {LayerItem[][]} links @param {LayerItem} item @param {Map<LayerItem, number>} place */
-function meanPlace(links, item, place) {
-  const before = links.filter(
-    ([source, target]) => target === item && place.has(source),
-  ).map(([source]) => place.get(source));
-  return before.length ? sum(before) / before.length : null;
 }
 
 /** @param {LayerItem[][]} rows @param {(key: string) => Size} sizeOf @param {boolean} down */

@@ -7,6 +7,7 @@ import { createSeparator } from "./separator.js";
 
 const READING = "read"; // the name of the column's width
 const STORED = "workbench-panels";
+const LEGEND = "workbench-legend"; // whether it is open
 
 /** @param {App} app */
 export function createPanels(app) {
@@ -26,6 +27,9 @@ export function createPanels(app) {
   }
   reading.before(separatorOf(READING, "Width of the column to read"));
   columns.classList.add("is-resizable");
+  const legend = root.querySelector("#wb-legend");
+  legend.open = localStorage.getItem(LEGEND) !== "folded";
+  legend.addEventListener("toggle", () => localStorage.setItem(LEGEND, legend.open ? "open" : "folded"));
 
   /** @param {string} name */
   function titleOf(name) {

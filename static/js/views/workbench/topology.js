@@ -1,24 +1,29 @@
-/** The topology: the phases of processes, the number of messages in channels, messages and markers in flight. */
+/** The topology: the phases of processes, what channels hold, messages and markers in flight. */
 
 import { downAt } from "../../lib/control.js";
 import { setText } from "../../lib/dom.js";
 import { depthOf } from "../../lib/shown.js";
-import { counted, thousands } from "../../lib/format.js";
-import { boxAround, distinctNames, placeLabels } from "../../lib/labels.js";
+import { counted, thousands, valueText } from "../../lib/format.js";
+import { boxAround, distinctNames, overlap, placeLabels } from "../../lib/labels.js";
 import { hasAny } from "../../lib/player.js";
-import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { layoutOf } from "../../lib/moving-figure.js";
 import { faded } from "./colours.js";
 import { baseLayout, wirePanel } from "./panel.js";
 import { countCell } from "./sentences.js";
-import { badgesOf, leastCounted, SMALL_NODE, topologyTraces } from "./topology-marks.js";
+import { createDrawing, pointOn, SMALL } from "./topology-circles.js";
+import {
+  badgesOf, leastCounted, movingTraces, numberOfState, phaseOfAll, standingTraces,
+} from "./topology-marks.js";
 
-const NODE = 15;
-const MANY = 20;
-const CURVE_POINTS = 9;
-const LONGEST_NAME = 16; // characters
+const CROWD = 20; // circles among which names may lie over channels
+const LENGTHS = [28, 16, 9]; // characters of a name: whole if there is room, else shorter
+const LEGIBLE = { big: 12, small: 10 }; // px
 const OPEN_PHASES = ["not recorded", "records here", "recorded", "recording", "done"];
 const PHASES = [...OPEN_PHASES, "never records", "no record", "not part of it", "down", "restoring"];
+/** @type {Arranged} */
+const NOTHING = {
+  circles: [], heads: [], bundles: [], at: new Int32Array(), hidden: 0, radius: SMALL, apart: 0, isGuessed: false,
+};
 
 /** @param {App} app */
 export function createTopology(app) {
@@ -27,39 +32,34 @@ export function createTopology(app) {
   const canvas = app.root.querySelector("#wb-topology-moving");
   const letters = document.createElement("canvas").getContext("2d"); // measures the width of text
   const notice = app.root.querySelector("#wb-topology-notice");
-  const links = topology.channels.map(({ sourceCode, targetCode }) => [sourceCode, targetCode]);
-  const shown = drawnProcesses(topology.processes.length, links);
-  const placeOf = new Map(shown.map((p, i) => [p, i]));
-  const drawnChannels = topology.channels.filter(
-    ({ sourceCode, targetCode }) => placeOf.has(sourceCode) && placeOf.has(targetCode),
-  );
-  const unit = layoutTopology(
-    shown.length,
-    drawnChannels.map(({ sourceCode, targetCode }) => [placeOf.get(sourceCode), placeOf.get(targetCode)]),
-  );
-  const both = new Set(links.map(([a, b]) => `${a} ${b}`));
-  const radius = shown.length > MANY ? SMALL_NODE : NODE;
-  const names = distinctNames(shown.map((p) => topology.processes[p].id), LONGEST_NAME);
+  const drawing = createDrawing(topology);
   const panel = wirePanel(app, "topology", { figure, rows, plot, over, follows: true });
   const picture = app.pictures.add(plot);
   const marks = app.pictures.addMoving(app.root.querySelector("#wb-topology-marks"));
+  /** @type {Map<string, boolean>} which operators somebody has opened or closed */
+  const chosen = new Map();
   let waits = false;
   let size = { width: 0, height: 0 };
-  /** @type {Point[]} */
-  let places = [];
-  /** @type {Label[]} */
-  let labels = [];
-  /** @type {LabelBox[]} */
-  let written = [];
-  let badges = badgesOf([], null, { radius, pointOn, taken: [], width });
+  let arranged = NOTHING;
+  /** @type {string[][]} the names of the circles in each of the lengths */
+  let names = [];
+  /** @type {TopologyScene} */
+  let scene = null;
+  /** @type {Trace[]} */
+  let standing = [];
+  let written = "";
+  let uncounted = 0;
+  let arrangements = 0; // how often the circles were given their places
+
+  const isBig = () => arranged.radius > SMALL;
 
   function measure() {
     size = { width: plot.clientWidth, height: plot.clientHeight };
-    const pad = { x: Math.min(60, size.width * 0.16), y: radius + 20 };
-    places = unit.map(
-      ({ x, y }) => ({ x: pad.x + x * (size.width - 2 * pad.x), y: pad.y + y * (size.height - 2 * pad.y) }),
-    );
-    writeLabels();
+    arranged = drawing.place(size, chosen);
+    written = "";
+    arrangements += 1;
+    const { circles } = arranged;
+    names = LENGTHS.map((most) => distinctNames(circles.map(({ name }) => name), most));
   }
 
   /**
@@ -72,83 +72,134 @@ export function createTopology(app) {
     return letters.measureText(text).width;
   }
 
-  /** Chooses the places of names and phases, and remembers what they cover. */
-  function writeLabels() {
-    const big = radius > SMALL_NODE;
-    const now = big ? phases() : [];
-    const nodes = places.map(({ x, y }, i) => {
-      const name = width(names[i], big ? 12 : 10);
-      return { x, y, r: radius + 1, name, state: width(now[i], 11), inside: big && name <= 2 * radius - 4 };
-    });
-    labels = placeLabels(nodes, size);
-    written = [
-      ...nodes.map(({ x, y, r }) => boxAround(x, y, 2 * r, 2 * r)),
-      ...labels.map(({ node, part, x, y }) => boxAround(x, y, nodes[node][part], 14)),
+  /**
+   * Returns what processes do: which are down, and else the phase of each for the chosen snapshot.
+   * @param {number[]} processes
+   */
+  function phasesOf(processes) {
+    const { state } = player;
+    const down = state.cut ? new Map() : downAt(state.window, state.now);
+    return processes.map((p) => down.get(p) ?? app.snapshots.phaseOf(p, state));
+  }
+
+  /** Writes names, states and contents of channels at places where they cover nothing. */
+  function write() {
+    const { circles, bundles, radius } = arranged;
+    const { shown } = player.state;
+    const bundleOf = new Map(bundles.flatMap((bundle) => bundle.codes.map((code) => [code, bundle])));
+    const phases = circles.map(({ processes }) => phasesOf(processes));
+    const common = commonPhases(phases);
+    const nodes = circles.map((circle, i) => nodeOf(circle, i, common.get(circle.operator) ? [] : phases[i]));
+    const key = JSON.stringify([nodes.map(({ lines }) => lines), [...common]]);
+    if (key !== written) scene = { ...scene, ...labelled(nodes, common) };
+    written = key;
+    const covered = [
+      ...circles.map(({ x, y }) => boxAround(x, y, 2 * radius, 2 * radius)),
+      ...[...scene.headings, ...scene.labels].map(({ box }) => box),
     ];
+    const badges = badgesOf(bundles, shown, { radius, taken: covered, width });
+    uncounted = badges.hidden;
+    scene = {
+      ...scene,
+      ...arranged,
+      colours: app.colours,
+      insides: nodes.map(({ inside }) => inside),
+      phases,
+      badges: badges.boxes,
+      covered: [...covered, ...badges.boxes],
+      bundleOf,
+    };
+    standing = standingTraces(scene);
   }
 
   /**
-   * Returns the point at the share `along` of a channel, from rim to rim. Channels that go both ways bow apart.
-   * @param {OpenChannel} channel @param {number} along
+   * Returns what is written in and beside a circle: its state if that is a short number, else its name, in it.
+   * @param {NamedCircle} circle @param {number} i @param {(string | null)[]} phases
    */
-  function pointOn({ sourceCode, targetCode }, along) {
-    const a = places[placeOf.get(sourceCode)];
-    const b = places[placeOf.get(targetCode)];
-    const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
-    const rim = Math.min(radius / length, 0.4);
-    const bow = both.has(`${targetCode} ${sourceCode}`) ? Math.min(22, length * 0.12) : 0;
-    return alongEdge(a, b, rim + along * (1 - 2 * rim), bow);
+  function nodeOf({ processes: [first], count, name, x, y }, i, phases) {
+    const r = arranged.radius;
+    const times = count > 1 ? `×${thousands(count)}` : "";
+    const state = count > 1 ? times : numberOfState(player.state.shown, first);
+    const inside = [state, name].find((text) => text && isBig() && width(text, 11, 600) <= 2 * r - 5) ?? "";
+    const forms = names.map((all) => all[i]);
+    const title = times && !inside ? forms.map((form) => `${form} ${times}`) : forms;
+    const phase = isBig() ? phaseOfAll(phases) : null;
+    const lines = [
+      ...(inside === name ? [] : [{ part: "name", texts: [...new Set(title)] }]),
+      ...(state && state !== inside && !times && isBig() ? [{ part: "state", texts: [state] }] : []),
+      ...(phase ? [{ part: "phase", texts: [phase] }] : []),
+    ];
+    return { x, y, r: r + (count > 1 ? 5 : 1), lines, inside };
   }
 
-  /** @param {OpenChannel[]} channels @param {string} colour @param {number} width */
-  function edges(channels, colour, width) {
-    const x = [];
-    const y = [];
-    for (const channel of channels) {
-      for (let i = 0; i < CURVE_POINTS; i += 1) {
-        const point = pointOn(channel, i / (CURVE_POINTS - 1));
-        x.push(point.x);
-        y.push(point.y);
-      }
-      x.push(null);
-      y.push(null);
-    }
+  /**
+   * Returns the phase of each open operator that all its subtasks have in common.
+   * @param {(string | null)[][]} phases
+   */
+  function commonPhases(phases) {
+    const { circles, heads } = arranged;
+    return new Map(heads.map(({ operator }) => {
+      const own = phases.filter((_, i) => circles[i].operator === operator).flat();
+      return [operator, isBig() && own.every((phase) => phase === own[0]) ? own[0] : null];
+    }));
+  }
+
+  /** @param {LabelNode[]} nodes @param {Map<string, string | null>} common */
+  function labelled(nodes, common) {
+    const { circles, heads, bundles } = arranged;
+    const height = isBig() ? LEGIBLE.big : LEGIBLE.small;
+    const titles = heads.map(({ operator, x, y, name, count }) => {
+      const texts = LENGTHS.map((most) => `${distinctNames([name], most)[0]} ×${thousands(count)} –`);
+      const fitting = texts.filter((text, i) => i === LENGTHS.length - 1 || width(text, height) < arranged.apart - 8);
+      const phase = common.get(operator);
+      const named = { part: "name", texts: [...new Set(fitting)] };
+      return { x, y, r: -8, lines: phase ? [named, { part: "phase", texts: [phase] }] : [named] };
+    });
+    /** @param {string} text */
+    const measured = (text) => width(text, height);
+    const room = { size, paths: bundles.map(({ path }) => path), width: measured };
+    const taken = nodes.map(({ x, y, r }) => boxAround(x, y, 2 * r, 2 * r));
+    const headings = placeLabels(titles, { ...room, taken, crowd: true });
+    const crowd = circles.length > CROWD;
+    return { headings, labels: placeLabels(nodes, { ...room, taken: headings.map(({ box }) => box), crowd }) };
+  }
+
+  /** @param {Bundle[]} bundles @param {string} colour @param {number} width */
+  function edges(bundles, colour, width) {
+    const x = bundles.flatMap(({ path }) => [...path.map((point) => point.x), null]);
+    const y = bundles.flatMap(({ path }) => [...path.map((point) => point.y), null]);
     const line = { color: colour, width, dash: "solid", simplify: false };
     return { type: "scatter", mode: "lines", x, y, line, hoverinfo: "skip" };
   }
 
   /**
    * Draws an arrow head at two thirds of each channel.
-   * @param {OpenChannel[]} channels @param {string} colour
+   * @param {Bundle[]} bundles @param {string} colour
    */
-  function arrows(channels, colour) {
-    const at = channels.map((channel) => [pointOn(channel, 0.66), pointOn(channel, 0.7)]);
+  function arrows(bundles, colour) {
+    const at = bundles.map((bundle) => [pointOn(bundle, 0.66), pointOn(bundle, 0.7)]);
     const angle = at.map(([a, b]) => 90 + (Math.atan2(b.y - a.y, b.x - a.x) * 180) / Math.PI);
     return {
       type: "scatter",
       mode: "markers",
       x: at.map(([a]) => a.x),
       y: at.map(([a]) => a.y),
-      marker: { symbol: "triangle-up", size: radius > SMALL_NODE ? 8 : 5, color: colour, angle },
+      marker: { symbol: "triangle-up", size: isBig() ? 8 : 5, color: colour, angle },
     };
-  }
-
-  function phases() {
-    const { state } = player;
-    const down = state.cut ? new Map() : downAt(state.window, state.now);
-    return shown.map((p) => down.get(p) ?? app.snapshots.phaseOf(p, state));
   }
 
   function figure() {
     const { colours } = app;
-    const big = radius > SMALL_NODE;
+    const { bundles } = arranged;
+    const [single, several] = [false, true].map((many) => bundles.filter(({ codes }) => codes.length > 1 === many));
     const selected = player.state.selection;
-    const highlighted = selected?.of === "channel" ? drawnChannels.filter(({ code }) => code === selected.channel) : [];
+    const code = selected?.of === "channel" ? selected.channel : -1;
     /** @type {Trace[]} */
     const data = [
-      edges(drawnChannels, faded(colours.quiet, big ? 0.45 : 0.25), 1.25),
-      edges(highlighted, colours.accent, 2.5),
-      arrows(drawnChannels, faded(colours.quiet, big ? 0.8 : 0.4)),
+      edges(single, faded(colours.quiet, isBig() ? 0.45 : 0.25), 1.25),
+      edges(several, faded(colours.quiet, 0.45), 3),
+      edges(bundles.filter(({ codes }) => codes.includes(code)), colours.accent, 2.5),
+      arrows(bundles, faded(colours.quiet, isBig() ? 0.8 : 0.4)),
     ];
     const hidden = { visible: false, fixedrange: true };
     return {
@@ -165,24 +216,26 @@ export function createTopology(app) {
   function drawStill() {
     measure();
     picture.show(figure());
-    drawNotice();
   }
 
   function drawNotice() {
-    const hidden = topology.processes.length - shown.length;
-    const now = phases();
+    const { circles, hidden, isGuessed } = arranged;
+    const now = scene.phases.flat();
     const counts = PHASES.map((phase) => ({ phase, n: now.filter((name) => name === phase).length }));
-    const { snapshot } = player.state;
+    const { snapshot, shown } = player.state;
     const phaseCounts = counts.filter(({ n }) => n).map(({ phase, n }) => `${thousands(n)} ${phase}`).join(", ");
-    const words = snapshot === null ? "" : `Snapshot ${snapshot}: ${phaseCounts}.`;
+    const unnamed = circles.filter(({ name }, i) => name !== scene.insides[i]).length
+      - scene.labels.length;
+    const noRoom = [unnamed > 0 && counted(unnamed, "name"), uncounted && counted(uncounted, "number")].filter(Boolean);
     const hiddenProcesses = counted(hidden, "process", "processes");
-    const missing = hidden > 0 ? ` ${hiddenProcesses} not shown: those with fewest channels.` : "";
-    const crowd = leastCounted(player.state.shown) > 1 ? " Numbers: channels with 2 or more; the table has all." : "";
-    const unnamed = shown.length - labels.filter(({ part }) => part === "name").length;
-    const uncounted = badges.hidden;
-    const noRoom = [unnamed && counted(unnamed, "name"), uncounted && counted(uncounted, "number")].filter(Boolean);
-    const room = noRoom.length ? ` No room for ${noRoom.join(" and ")}: see the table.` : "";
-    setText(notice, words + missing + crowd + room);
+    const words = [
+      snapshot !== null && `Snapshot ${snapshot}: ${phaseCounts}.`,
+      isGuessed && "How they are connected is not known: in the order of the log.",
+      hidden > 0 && `${hiddenProcesses} not shown${circles[0]?.operator ? "" : ": those with fewest channels"}.`,
+      leastCounted(shown) > 1 && "Numbers: channels with 2 or more; the table has all.",
+      noRoom.length && `No room for ${noRoom.join(" and ")}: see the table.`,
+    ];
+    setText(notice, words.filter(Boolean).join(" "));
     notice.title = notice.textContent;
   }
 
@@ -193,20 +246,8 @@ export function createTopology(app) {
   function marksAfter(later) {
     const { state } = player;
     const at = later ? player.placeAfter(later / 1000) : state.now;
-    const data = topologyTraces({
-      state,
-      topology,
-      colours: app.colours,
-      radius,
-      places,
-      labels,
-      names,
-      phases: phases(),
-      badges: badges.boxes,
-      channels: drawnChannels,
-      pointOn,
-    }, at);
-    return { data, size, view: `${size.width} ${size.height} ${app.colours.ink}` };
+    const data = [...standing, ...movingTraces(scene, state, at)];
+    return { data, size, view: `${arrangements} ${app.colours.ink}` };
   }
 
   function drawMoving() {
@@ -227,78 +268,129 @@ export function createTopology(app) {
     return { head: ["channel", "source", "target", "FIFO", "messages now"], rows: topology.channels.map(row) };
   }
 
-  canvas.addEventListener("click", (/** @type {MouseEvent} */ event) => {
-    const target = hit(event.offsetX, event.offsetY);
-    if (target) app.select(target);
+  canvas.addEventListener("click", (/** @type {MouseEvent} */ { offsetX: x, offsetY: y }) => {
+    const operator = operatorAt(x, y);
+    const target = hit(x, y);
+    if (operator) toggle(operator);
+    else if (target) app.select(target);
   });
-  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
-    const target = hit(event.offsetX, event.offsetY);
-    canvas.style.cursor = target ? "pointer" : "";
-    canvas.title = titleOf(target);
+  canvas.addEventListener("pointermove", (/** @type {PointerEvent} */ { offsetX: x, offsetY: y }) => {
+    const title = titleAt(x, y);
+    canvas.style.cursor = operatorAt(x, y) || hit(x, y) ? "pointer" : "";
+    if (canvas.title !== title) canvas.title = title;
   });
 
-  /** @param {Target | null} target */
-  function titleOf(target) {
-    if (target?.of === "process") {
-      const phase = app.snapshots.phaseOf(target.process, player.state);
-      return [topology.processes[target.process].id, phase].filter(Boolean).join(": ");
-    }
-    if (target?.of === "channel") {
-      const messages = depthOf(player.state.shown, target.channel);
-      return `${topology.channels[target.channel].id}: ${counted(messages, "message")}`;
-    }
-    return "";
+  /**
+   * Opens a closed operator, and closes an open one.
+   * @param {string} operator
+   */
+  function toggle(operator) {
+    chosen.set(operator, !arranged.heads.some((head) => head.operator === operator));
+    draw(new Set(["arranged"]));
   }
 
-  /** @param {number} x @param {number} y @returns {Chosen | null} */
-  function hit(x, y) {
-    const near = places.findIndex((place) => Math.hypot(place.x - x, place.y - y) < Math.max(radius, 12));
-    if (near >= 0) return { of: "process", process: shown[near] };
-    /** @type {Chosen | null} */
+  /**
+   * Returns the operator of which the circle, or the name above its subtasks, is at a place.
+   * @param {number} x @param {number} y
+   */
+  function operatorAt(x, y) {
+    const circle = circleAt(x, y);
+    if (circle) return circle.count > 1 ? circle.operator : null;
+    const heading = scene?.headings.find(({ box }) => overlap(box, boxAround(x, y, 1, 1)));
+    return heading ? arranged.heads[heading.node].operator : null;
+  }
+
+  /** @param {number} x @param {number} y */
+  function circleAt(x, y) {
+    const reach = Math.max(arranged.radius, 12);
+    const [nearest] = arranged.circles.map((circle) => ({ circle, d: Math.hypot(circle.x - x, circle.y - y) }))
+      .sort((a, b) => a.d - b.d);
+    return nearest?.d < reach ? nearest.circle : null;
+  }
+
+  /** @param {number} x @param {number} y */
+  function bundleAt(x, y) {
+    /** @type {Bundle | null} */
     let best = null;
     let least = 8;
-    for (const channel of drawnChannels) {
+    for (const bundle of arranged.bundles) {
       for (let along = 0; along <= 1; along += 0.1) {
-        const point = pointOn(channel, along);
+        const point = pointOn(bundle, along);
         const d = Math.hypot(point.x - x, point.y - y);
-        if (d >= least) continue;
-        least = d;
-        best = { of: "channel", channel: channel.code };
+        if (d < least) [least, best] = [d, bundle];
       }
     }
     return best;
   }
 
+  /**
+   * Says in words what is at a place: names that are shortened stand here whole.
+   * @param {number} x @param {number} y
+   */
+  function titleAt(x, y) {
+    const { shown } = player.state;
+    const operator = operatorAt(x, y);
+    const circle = circleAt(x, y);
+    const bundle = circle ? null : bundleAt(x, y);
+    if (circle?.count > 1) {
+      const phase = phaseOfAll(scene.phases[arranged.circles.indexOf(circle)]);
+      return [`${circle.name}, ${counted(circle.count, "subtask")}`, phase, "click to open"].filter(Boolean).join(": ");
+    }
+    if (operator) {
+      const { name, count } = arranged.heads.find((head) => head.operator === operator);
+      return `${name}, ${counted(count, "subtask")}: click to close`;
+    }
+    if (circle) {
+      const [p] = circle.processes;
+      const state = shown?.known[p] ? valueText(shown.states[p], 200) : "";
+      return [topology.processes[p].id, ...phasesOf([p]), state].filter(Boolean).join(": ");
+    }
+    if (!bundle) return "";
+    const [code, ...others] = bundle.codes;
+    const messages = bundle.codes.reduce((sum, each) => sum + depthOf(shown, each), 0);
+    const name = others.length
+      ? `${counted(bundle.codes.length, "channel")}, ${bundle.from.name} to ${bundle.to.name}`
+      : topology.channels[code].id;
+    return `${name}: ${counted(messages, "message")}`;
+  }
+
+  /** @param {number} x @param {number} y @returns {Chosen | null} */
+  function hit(x, y) {
+    const circle = circleAt(x, y);
+    if (circle) return circle.count > 1 ? null : { of: "process", process: circle.processes[0] };
+    const bundle = bundleAt(x, y);
+    return bundle?.codes.length === 1 ? { of: "channel", channel: bundle.codes[0] } : null;
+  }
+
   app.topologyAt = (x, y) => hit(x, y);
 
   app.topologySpot = (process, channel) => {
-    if (!places.length || panel.isFolded()) return null;
-    if (channel !== undefined) return drawnChannels.some(({ code }) => code === channel)
-      ? pointOn(topology.channels[channel], 0.5)
-      : null;
-    return places[placeOf.get(process)] ?? null;
+    if (!scene || panel.isFolded()) return null;
+    const bundle = channel === undefined ? null : scene.bundleOf.get(channel);
+    if (channel !== undefined) return bundle ? pointOn(bundle, 0.5) : null;
+    return arranged.circles[arranged.at[process]] ?? null;
   };
 
   /** @param {PlayerState} state @param {Set<string>} keys */
   function update(state, keys) {
     panel.update(state, keys);
     if (panel.isFolded() || !state.shown) return;
-    if (places.length) draw(state, keys);
+    if (scene) draw(keys);
     else if (!waits) {
       waits = true;
-      app.firstPicture.then(() => draw(player.state, new Set(["shown"])));
+      app.firstPicture.then(() => draw(new Set(["shown"])));
     }
   }
 
-  /** @param {PlayerState} state @param {Set<string>} keys */
-  function draw(state, keys) {
-    if (!places.length || hasAny(keys, "theme", "size", "folded", "snapshot", "selection")) drawStill();
-    if (hasAny(keys, "shown", "snapshot", "size", "theme", "folded")) {
-      writeLabels();
-      badges = badgesOf(drawnChannels, state.shown, { radius, pointOn, taken: written, width });
+  /** @param {Set<string>} keys */
+  function draw(keys) {
+    const isNew = !scene || hasAny(keys, "theme", "size", "folded", "snapshot", "selection", "arranged");
+    if (isNew) drawStill();
+    if (isNew || keys.has("shown")) {
+      write();
       drawNotice();
     }
-    if (hasAny(keys, "now", "shown", "window", "cut", "size", "theme", "folded", "snapshot")) drawMoving();
+    if (isNew || hasAny(keys, "now", "shown", "window", "cut")) drawMoving();
   }
 
   return { update };
