@@ -4,6 +4,7 @@ import { escapeText } from "../../lib/format.js";
 import { faded } from "./colours.js";
 
 const LETTER = 6.4; // pixels of a letter of what is said
+const SHORTEST = 26; // letters for which there is to be room before the cursor
 const LINE = 15; // pixels of a line of it
 const NEVER = 0.6; // share of its way at which a signal that arrives nowhere ends
 
@@ -151,7 +152,9 @@ export function saidTraces({ g, state, colours, topology, lanes }) {
  * @param {Geometry} g @param {number} x @param {number} y @param {string} words
  */
 function noteAt(g, x, y, words) {
-  const most = Math.max(18, Math.floor((g.plotWidth / 2 - 24) / LETTER));
+  const before = x - g.left - 24; // what is behind the cursor is veiled
+  const isBefore = before >= SHORTEST * LETTER;
+  const most = Math.min(48, Math.floor((isBefore ? before : g.width - g.right - x - 24) / LETTER));
   /** @type {string[]} */
   const lines = [];
   for (const word of words.split(" ")) {
@@ -160,8 +163,7 @@ function noteAt(g, x, y, words) {
     else lines.push(word);
   }
   const width = Math.max(...lines.map(({ length }) => length)) * LETTER + 12;
-  const before = x - 8 - width; // what is behind the cursor is veiled
-  const left = before >= g.left ? before : Math.min(x + 8, g.width - g.right - width);
+  const left = isBefore ? x - 8 - width : x + 8;
   const top = Math.max(2, y - LINE / 2 - 3);
   return { lines, left, right: left + width, top, bottom: top + lines.length * LINE + 6 };
 }
