@@ -19,6 +19,7 @@ from snapshots.web.pages import (
     learn,
     live,
     mappings,
+    plan,
     post_mortem,
     predicates,
     proof,
@@ -52,6 +53,7 @@ urlpatterns = [
     path("recordings/<int:pk>/snapshots", snapshot.by_query, name="snapshot-by-query"),
     path("recordings/<int:pk>/snapshots/<text:snapshot_id>", snapshot.snapshot, name="snapshot"),
     path("recordings/<int:pk>/checkpoints", checkpoints.checkpoint_list, name="checkpoints"),
+    path("recordings/<int:pk>/plan", plan.plan, name="plan"),
     path("recordings/<int:pk>/compare-failovers", compare.begin, name="compare-failovers"),
     path("recordings/<int:pk>/contents", inventory.of_recording, name="inventory"),
     path(

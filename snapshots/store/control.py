@@ -13,7 +13,6 @@ from snapshots.domain.dataflow_logs.control.activity import DOINGS, Doing, doing
 from snapshots.domain.dataflow_logs.control.events import Place, is_coordinator
 from snapshots.domain.dataflow_logs.control.progress import Progress, Progresses
 from snapshots.domain.dataflow_logs.control.signals import SIGNALS, Signal, signals
-from snapshots.domain.dataflow_logs.kinds import DATAFLOW_KINDS
 from snapshots.domain.model.topology import ProcessId
 from snapshots.store.control_events import ControlEvents
 from snapshots.store.layout import IN_FLIGHT, NONE
@@ -128,11 +127,13 @@ class Control:
 
 
 def coordinators(tables: Tables) -> tuple[int, ...] | None:
-    """Return the codes of the processes that are coordinators; None if the log has no tasks."""
-    if frozenset(DATAFLOW_KINDS).isdisjoint(tables.manifest.kinds):
-        return None
+    """Return the codes of the processes that are coordinators; None if the log has no tasks.
+
+    It has tasks if its header has a dataflow or one of its processes is a coordinator.
+    """
     processes = tables.topology.processes
-    return tuple(code for code, each in enumerate(processes) if is_coordinator(each.id))
+    found = tuple(code for code, each in enumerate(processes) if is_coordinator(each.id))
+    return found if found or "dataflow" in tables.manifest.header_extra else None
 
 
 def read_control(tables: Tables) -> Control:

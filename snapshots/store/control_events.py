@@ -65,11 +65,21 @@ class ControlEvents:
         works = [work for code, own in self._starts(told) for work in self._first_works(code, own)]
         return sorted([*told, *works], key=lambda event: event.step)
 
-    def _events(self, codes: Ints, indices: Ints) -> list[ProtocolEvent]:
+    def of_kinds(self, kinds: frozenset[str]) -> list[ProtocolEvent]:
+        """Return the events of some kinds with all their fields, in order."""
+        found = [self._of_kinds(code, kinds) for code in self.tables.all_processes.tolist()]
+        codes = np.repeat(self.tables.all_processes, [len(own) for own in found])
+        indices = np.concatenate([np.zeros(0, np.int64), *found])
+        return sorted(self._events(codes, indices, kinds), key=lambda event: event.step)
+
+    def _events(
+        self, codes: Ints, indices: Ints, with_fields: frozenset[str] = WITH_FIELDS | WORK
+    ) -> list[ProtocolEvent]:
         rows = self.tables.events.pick(codes, indices)
         names = "kind", "at", "step", "channel", "snapshot"
         numbers = [rows.values(name).tolist() for name in names]
-        fields = self._fields(codes, indices, rows.values("kind"))
+        needed = TELLING | WORK if self.plan.is_derived else with_fields
+        fields = self._fields(codes, indices, rows.values("kind"), needed)
         topology, snapshots = self.tables.topology, self.tables.manifest.snapshots
         columns = zip(codes.tolist(), indices.tolist(), *numbers, rows.texts("label"), strict=True)
         return [
@@ -88,10 +98,9 @@ class ControlEvents:
         ]
 
     def _fields(
-        self, codes: Ints, indices: Ints, kinds: Ints
+        self, codes: Ints, indices: Ints, kinds: Ints, needed: frozenset[str]
     ) -> dict[tuple[int, int], JsonText | None]:
         """Return the further fields of those events whose fields are needed."""
-        needed = TELLING | WORK if self.plan.is_derived else WITH_FIELDS | WORK
         lanes = np.flatnonzero(np.isin(kinds, self.tables.kind_codes(needed)))
         chosen = codes[lanes], indices[lanes]
         texts = self.tables.events.pick(*chosen).json("extra")

@@ -119,7 +119,7 @@ def test_a_recording_without_tasks_has_neither_bands_nor_their_key(samples, page
 
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
-@pytest.mark.parametrize("sample", ["counted twice", "overtaking", "splits change"])
+@pytest.mark.parametrize("sample", ["counted twice", "that overtake", "splits change"])
 def test_the_lanes_fit_and_are_pictured(samples, page, width, scheme, sample):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
@@ -128,4 +128,24 @@ def test_the_lanes_fit_and_are_pictured(samples, page, width, scheme, sample):
     page.wait_for_function(DRAWN)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     PICTURES.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=PICTURES / f"control-{sample.split()[0]}-{scheme}-{width}.png")
+    page.screenshot(path=PICTURES / f"control-{sample.split()[1]}-{scheme}-{width}.png")
+
+
+def test_the_plan_of_a_job_is_pictured_and_led_to(samples, page):
+    page.goto("/")
+    open_sample(page, re.compile("splits change", re.I))
+    page.get_by_label("More about this recording").click()
+    page.get_by_role("link", name="Plan and start of the job").click()
+    expect(page.locator(".plan-vertices tbody tr")).to_have_count(3)
+    page.wait_for_function(
+        "() => Boolean(document.querySelector('[data-plan] .figure-plot')?.data)"
+    )
+    names = page.evaluate(
+        "[...document.querySelector('[data-plan] .figure-plot').data].map(({ name }) => name)"
+    )
+    assert {"waits", "states handed out", "RUNNING", "timer of checkpoints"} <= set(names)
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=PICTURES / f"plan-{scheme}-{width}.png", full_page=True)

@@ -200,6 +200,7 @@ POST /recordings/{banks}/snapshots?id=s1
 GET /recordings/{banks}/snapshots/s1
 POST /recordings/{banks}/snapshots/s1
 GET /recordings/{banks}/checkpoints
+GET /recordings/{banks}/plan
 POST /recordings/{failing}/compare-failovers
 GET /recordings/{flink}/contents
 GET /recordings/{flink}/contents/1

@@ -8,7 +8,9 @@ from django.views.decorators.http import require_safe
 
 from snapshots import access
 from snapshots.answers.first_answer import first_answer
+from snapshots.answers.plan import is_planned
 from snapshots.domain.answering import sentences
+from snapshots.files.recordings import open_recording
 from snapshots.models import Recording
 from snapshots.payloads.first_answer import first_answer_detail
 from snapshots.web.evidence import with_addresses
@@ -43,6 +45,7 @@ def of_recording(request: HttpRequest, pk: int) -> HttpResponseBase:
         "subjects": subjects,
         "all_subjects": answer["subjects"],
         "has_times": any(map(_has_times, subjects)),
+        "has_plan": is_planned(open_recording(recording).manifest.header_extra),
         "hidden": len(answer["subjects"]) - len(subjects),
         "workbench_link": links.to_workbench(pk, t="0")
         if answer["engine"]

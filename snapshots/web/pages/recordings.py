@@ -20,6 +20,7 @@ from django.views.decorators.http import (
 from snapshots import access
 from snapshots.answers.first_answer import worst_snapshot
 from snapshots.answers.outcomes import Outcomes, outcome_of, outcomes_of
+from snapshots.answers.plan import is_planned
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
@@ -233,7 +234,8 @@ def _workbench(row: Recording) -> dict[str, Any]:
         if has_few_snapshots
         else None,
         "is_dataflow": stored.is_dataflow,
-        "coordinators": None if row.is_open else _coordinators(stored),
+        "has_plan": is_planned(stored.manifest.header_extra),
+        "coordinators": _coordinators(stored) if stored.is_dataflow else None,
         "has_inventory": row.format in registry.READERS,
         "can_run_again": _was_simulated(row),
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,

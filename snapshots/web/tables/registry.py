@@ -6,6 +6,7 @@ from snapshots.web.tables import (
     of_dataflows,
     of_inventory,
     of_people,
+    of_plans,
     of_questions,
     of_recordings,
     of_snapshots,
@@ -53,6 +54,7 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     "side-by-side": (of_questions.SIDE_BY_SIDE,),
     "rules": (of_questions.WHAT_FOLLOWS,),
     "checkpoints": of_dataflows.OF_CHECKPOINTS,
+    "plan": of_plans.OF_PLAN,
     "answer": (of_dataflows.LOADS,),
     "archive": (of_dataflows.ARCHIVED_JOBS, of_dataflows.COLLECTORS),
     "archived-job": (
