@@ -93,6 +93,12 @@ def duration(amount: float, unit: str) -> str:
     return f"{three_digits(amount * _NANOSECONDS[unit] / size)} {name}"
 
 
+def scale_for(amount: float, unit: str) -> tuple[str, float]:
+    """Return the unit in which an axis of that length is labelled, and how many ``unit`` it has."""
+    name, size = _unit_for(amount, unit)
+    return name, 1 if size is None else size / _NANOSECONDS[unit]
+
+
 def age(milliseconds: int) -> str:
     """Format how long ago something was in its two largest units, as in "4 h 12 min"."""
     left = max(0, milliseconds) // 1000

@@ -27,6 +27,7 @@ from snapshots.domain.reviewing.place_text import write_place
 from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
+from snapshots.web.figures.gantt import gantt
 from snapshots.web.json import dumps
 from snapshots.web.pages.rendering import page, wants_list_alone
 from snapshots.web.pages.reviews import notes_at
@@ -226,7 +227,7 @@ def checkpoint(request: SignedInRequest, pk: int, pipeline: int, number: int) ->
         "tasks": tasks[:MOST_TASKS],
         "all_tasks": tasks,
         "hidden": max(0, len(tasks) - MOST_TASKS),
-        "chart": {"checkpoint": _gantt(archived, tasks[:MOST_TASKS], busy), "unit": "ms"},
+        "figure": gantt(_instants(archived, tasks[:MOST_TASKS], busy), "ms"),
         "before": before,
         "after": after,
         "healthy": queries.healthy_beside(row, archived),
@@ -261,10 +262,10 @@ def _busiest(checkpoint: EngineCheckpoint, busy: Mapping[str, Busy]) -> tuple[st
     return name, busy[name]
 
 
-def _gantt(
+def _instants(
     checkpoint: EngineCheckpoint, tasks: list[dict[str, Any]], busy: Mapping[str, Busy]
 ) -> dict[str, Any]:
-    """Return what ``views/checkpoint/gantt.js`` draws; instants are ms since the trigger."""
+    """Return the phases of a checkpoint; instants are ms since the trigger."""
     return {
         "triggered_at": 0,
         "ended_at": checkpoint.duration,

@@ -24,6 +24,7 @@ from snapshots.models import Recording
 from snapshots.problems import NotFound
 from snapshots.services.simulations import FAILOVERS
 from snapshots.store.reader import StoredRecording
+from snapshots.web.figures.gantt import gantt
 from snapshots.web.pages import batches, links
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.reviews import notes_at
@@ -108,7 +109,7 @@ def _render_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")
         ),
         "all_tasks": _tasks(checkpoint, unit),
-        "chart": {"checkpoint": shown, "unit": unit},
+        "figure": gantt(shown, unit),
         "workbench_link": links.to_workbench(recording.pk, snapshot=name),
         "snapshot_link": links.to_snapshot(recording.pk, name),
         "previous": names[index - 1] if index else "",

@@ -1,14 +1,9 @@
 /** The page of one checkpoint: its Gantt chart, slowest task first, the critical path marked. */
 
-import { h } from "../../lib/dom.js";
-import { mountFigure } from "../../lib/figure.js";
-import { pageColour } from "../../lib/figure-style.js";
+import { drawServed } from "../../lib/served-figures.js";
 import { followJob } from "../archive/live.js";
-import { ganttFigure } from "./gantt.js";
 
-const root = /** @type {HTMLElement} */ (document.querySelector("[data-gantt]"));
-const data = document.getElementById("checkpoint-data");
-if (root && data) draw(JSON.parse(data.textContent));
+drawServed();
 followJob({ show: openNewest });
 
 /**
@@ -28,24 +23,4 @@ function openNewest({ newest }, hasNewData) {
 /** @param {HTMLTextAreaElement} field */
 function isInUse(field) {
   return field === document.activeElement || field.value !== field.defaultValue;
-}
-
-/** @param {{ checkpoint: CheckpointPayload, unit: string }} options */
-function draw({ checkpoint, unit }) {
-  /** @param {number} width */
-  const build = (width) => ganttFigure(checkpoint, unit, { colours: pageColour, width });
-  const legend = document.querySelector("[data-gantt-legend]");
-  const show = () => {
-    legend?.replaceChildren(...build(root.clientWidth).data.map(entry));
-    return figure.show();
-  };
-  const figure = mountFigure(root, build);
-  show().then(() => performance.mark("first-picture"));
-  document.addEventListener("themechange", show);
-}
-
-/** Makes an entry of the legend. */
-function entry(/** @type {Trace} */ { name, mode, marker, line }) {
-  const style = { background: (marker ?? line).color, height: mode === "lines" ? "3px" : null };
-  return h("li", {}, h("i", { style, "aria-hidden": "true" }), name);
 }

@@ -1,0 +1,1 @@
+"""Plotly figures that the server makes; static/js/lib/served-figures.js lets Plotly draw them."""
