@@ -136,10 +136,13 @@ def _unit_for(amount: float, unit: str, *, decimal: bool = False) -> tuple[str, 
     return fitting[-1] if fitting else next(item for item in _UNITS if item[1] == own)
 
 
+BYTES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+
+
 def file_size(size: int) -> str:
     """Format a size in bytes, as in "812 B", "12.4 kB" and "1.07 GB"; a kB is 1,000 B."""
     amount, name = float(size), "B"
-    for larger in ("kB", "MB", "GB", "TB"):
+    for larger in list(BYTES)[1:]:
         if amount < 999.5:
             break
         amount, name = amount / 1000, larger

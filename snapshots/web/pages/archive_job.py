@@ -27,6 +27,7 @@ from snapshots.domain.reviewing.place_text import write_place
 from snapshots.domain.reviewing.places import CheckpointPlace
 from snapshots.models import EngineCheckpoint, EngineJob
 from snapshots.problems import Invalid
+from snapshots.web.figures import archive as figures
 from snapshots.web.figures.gantt import gantt
 from snapshots.web.json import dumps
 from snapshots.web.pages.rendering import page, wants_list_alone
@@ -131,7 +132,8 @@ def _body(
     causes = overview["failures"]["causes"]
     return {
         "overview": overview,
-        "chart": overview | {"job": row.pk},
+        "trends": figures.trends(overview),
+        "slowest_figure": figures.slowest(overview),
         "lacking": _either([_MEASURES[name] for name in overview["lacking"]]),
         "has_band": any(trend["band_x"]["bdata"] for trend in overview["trends"].values()),
         "band_least": BAND_LEAST,

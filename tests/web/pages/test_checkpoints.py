@@ -70,7 +70,7 @@ def test_one_checkpoint_shows_its_tasks_and_its_critical_path(client, ada):
     page = words(raw)
     assert "source[0]->count[1] blocked 4.58 ms, 12 records held back" in page
     assert "had other inputs’ barriers, and waited for the barrier on source[1]->count[1]" in page
-    assert re.search(r'id="checkpoint-data"', raw)
+    assert re.search(r'id="checkpoint-figure"', raw)
     assert f"/recordings/{row.pk}?snapshot=1" in raw
     assert "checkpoint=2" in raw
 

@@ -1,84 +1,44 @@
 /** The page of a job in the archive. It draws the job's trends, again after each filter; zooming sets the filter. */
 
 import { setText } from "../../lib/dom.js";
-import { mountFigure } from "../../lib/figure.js";
-import { pageColour as colours } from "../../lib/figure-style.js";
 import "../../lib/listing.js";
+import { drawServed } from "../../lib/served-figures.js";
 import { followJob } from "./live.js";
-import { clicked, formTime, slowestFigure, trendFigure } from "./figures.js";
 
-/** @type {ReturnType<typeof mountFigure>[]} */
-let figures = [];
+const draw = () => drawServed({ trends });
 
-/** Draws the data that the page holds now. "first-picture" on the browser's timeline is when the trend is visible. */
-function draw() {
-  for (const figure of figures) figure.destroy();
-  figures = [];
-  const data = document.getElementById("archive-data");
-  if (!data) return;
-  const overview = JSON.parse(data.textContent);
-  mount("[data-trend]", (root) => trend(root, overview))?.then(() => performance.mark("first-picture"));
-  mount("[data-slowest]", (root) => slowest(root, overview));
-}
-
-/** @param {string} selector @param {(root: HTMLElement) => ReturnType<typeof mountFigure>} mountOn */
-function mount(selector, mountOn) {
-  const root = /** @type {HTMLElement} */ (document.querySelector(selector));
-  if (!root) return null;
-  const figure = mountOn(root);
-  figures.push(figure);
-  return figure.show();
-}
-
-/** @param {HTMLElement} root @param {OverviewPayload} overview */
-function trend(root, overview) {
-  /** @type {number[] | null} */
-  let range = null;
-  const figure = mountFigure(root, (width) => trendFigure(overview, { colours, width, range }), { wire });
-  return figure;
-
-  /** @param {any} plot */
-  function wire(plot) {
-    plot.on("plotly_click", (/** @type {any} */ { points }) => open(overview.job, clicked(points[0])));
-    plot.on("plotly_relayout", (/** @type {Record<string, number>} */ change) => {
-      const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
-      if (from !== undefined && to !== undefined) zoom([from, to]);
-    });
-    plot.on("plotly_doubleclick", () => zoom(null));
-  }
-
-  /**
-   * Filters by a range of time, for which the server answers again. A range of numbers is only shown larger.
-   * @param {number[] | null} wanted
-   */
-  function zoom(wanted) {
-    if (overview.axis === "time") filterTime(wanted);
-    else {
-      range = wanted;
-      figure.show();
-    }
-  }
-}
-
-/** @param {HTMLElement} root @param {OverviewPayload} overview */
-function slowest(root, overview) {
-  /** @param {number} width */
-  const build = (width) => slowestFigure(overview, { colours, width });
-  return mountFigure(root, build, { config: { displayModeBar: false } });
-}
-
-/** @param {number} job @param {{ pipeline: number, number: number } | null} checkpoint */
-function open(job, checkpoint) {
-  if (checkpoint) window.location.assign(`/archive/${job}/checkpoints/${checkpoint.pipeline}/${checkpoint.number}`);
+/**
+ * A click opens a checkpoint. A range of time becomes the filter, for which the server answers again; a range of
+ * numbers is only shown larger.
+ * @param {any} plot @param {Figure} figure
+ */
+function trends(plot, { layout }) {
+  plot.on("plotly_click", (/** @type {any} */ { points: [point] }) => {
+    if (point?.customdata) window.location.assign(`${location.pathname}/checkpoints/${point.customdata.slice(0, 2).join("/")}`);
+  });
+  if (layout.xaxis.type !== "date") return;
+  plot.on("plotly_relayout", (/** @type {Record<string, string>} */ change) => {
+    const [from, to] = [change["xaxis.range[0]"], change["xaxis.range[1]"]];
+    if (from !== undefined && to !== undefined) filterTime([from, to].map(formTime));
+  });
+  plot.on("plotly_doubleclick", () => filterTime(["", ""]));
 }
 
 /**
- * Sends the filter's form with a range in ms since 1970, or without one.
- * @param {number[] | null} range
+ * Writes an instant of Plotly, in UTC, as the value of a datetime-local input; there is none before 1970.
+ * @param {string | number} instant
  */
-function filterTime(range) {
+function formTime(instant) {
+  const at = typeof instant === "number" ? instant : Date.parse(`${instant.replace(" ", "T")}Z`);
+  return new Date(Math.max(0, at)).toISOString().slice(0, 23);
+}
+
+/**
+ * Sends the filter's form with a range.
+ * @param {string[]} range from and to; empty without one
+ */
+function filterTime([from, to]) {
   const form = /** @type {any} */ (document.getElementById("archive-filter"));
-  const [from, to] = range ? range.map((at) => formTime(Math.max(0, at))) : ["", ""];
   if (form.elements.from.value === from && form.elements.to.value === to) return;
   form.elements.from.value = from;
   form.elements.to.value = to;
@@ -118,7 +78,6 @@ async function report() {
 
 draw();
 followJob({ show: refresh, report });
-document.addEventListener("themechange", () => figures.forEach((figure) => figure.show()));
 document.body.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id === "archive-body") draw();
 });
