@@ -1080,35 +1080,6 @@ interface Offer {
   words: string;
 }
 
-/** Instants of one task of a checkpoint; null or absent is not known. */
-interface CheckpointTask {
-  process: string;
-  busy_until?: number | null;
-  first_barrier_at?: number | null;
-  last_barrier_at?: number | null;
-  sync_from?: number | null;
-  sync_to?: number | null;
-  async_to?: number | null;
-  acked_at?: number | null;
-  notified_at?: number | null;
-  committed_at?: number | null;
-}
-
-interface CheckpointPayload {
-  triggered_at: number;
-  ended_at: number | null;
-  tasks: CheckpointTask[];
-  critical_path?: { process: string; from: number; to: number }[] | null;
-}
-
-/** A phase of a task, between two of its instants. */
-interface Phase {
-  name: string;
-  from(task: CheckpointTask, checkpoint: CheckpointPayload): number | null | undefined;
-  to(task: CheckpointTask, checkpoint?: CheckpointPayload): number | null | undefined;
-  colour: string;
-}
-
 /** The sectors of a map of bytes: one list for each field. */
 interface SectorsPayload {
   ids: string[];
@@ -1117,21 +1088,6 @@ interface SectorsPayload {
   values: number[];
   kinds: string[];
   before: (number | null)[];
-}
-
-/** The answer of /api/archive/ID/overview. */
-interface OverviewPayload {
-  job: number;
-  axis: "time" | "number";
-  trends: Record<string, any>;
-  failures: { edges: Packed; failed: Packed; completed: Packed };
-  slowest: { names: string[]; edges: Packed; counts: number[][] };
-}
-
-interface FigureOptions {
-  colours: Colours;
-  width: number;
-  range?: number[] | null;
 }
 
 interface ProofPayload {
@@ -1146,15 +1102,6 @@ interface ProofPayload {
 interface Swap {
   mover: number;
   passed: number;
-}
-
-interface TimelinePayload {
-  processes: string[];
-  at: number[];
-  initiators: string[];
-  began_at: number | null;
-  ended_at: number | null;
-  unit: string;
 }
 
 interface EditedProcess {

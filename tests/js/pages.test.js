@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { isNewer, jobLine, jobWords } from "../../static/js/views/jobs/words.js";
-import { timelineLayout, timelineTraces } from "../../static/js/views/snapshot/timeline.js";
 import { channelPath, point, processAt, sizeFor, toPlace } from "../../static/js/views/topology/geometry.js";
 import {
   formOf,
@@ -84,27 +83,6 @@ test("an answer without a reason is explained by a sentence that says what to do
 test("a problem names its line and field", () => {
   assert.equal(placeOf({ line: 1200, field: "channel" }), "line 1,200, field “channel”");
   assert.equal(placeOf({}), "");
-});
-
-const TIMELINE = {
-  processes: ["<b>A</b>", "B"],
-  at: [2900, 5200],
-  initiators: ["<b>A</b>"],
-  began_at: 2900,
-  ended_at: null,
-  unit: "us",
-};
-
-test("the timeline distinguishes initiators and shows names as they are", () => {
-  const [initiator, others] = timelineTraces(TIMELINE, (name) => name);
-  assert.deepEqual([initiator.name, initiator.x, others.x], ["initiator", [2.9], [5.2]]);
-  assert.ok(initiator.text[0].startsWith("&lt;b&gt;A"));
-});
-
-test("the timeline's axis has a unit, and a snapshot that did not end has no end", () => {
-  const layout = timelineLayout(TIMELINE, { colours: (name) => name, width: 800 });
-  assert.match(layout.xaxis.title.text, /ms$/);
-  assert.equal(layout.shapes.length, 1);
 });
 
 test("a place on the drawing is found again where it was put", () => {

@@ -29,6 +29,7 @@ from snapshots.services.jobs import request_restore
 from snapshots.store.channel_counts import channel_counts
 from snapshots.store.reader import StoredRecording
 from snapshots.store.stored_snapshot import StoredSnapshot
+from snapshots.web.figures.recording_times import recording_times
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.pages.reviews import notes_at
@@ -116,6 +117,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "recorded": sum(state.position is not None for state in states),
         "unended": unended(stored, row),
         "timeline": _timeline(recording, summary, states),
+        "recorded_rows": sum(state.recorded_at is not None for state in states),
         "neighbours": _neighbours(recording, row),
         "took_means": durations.OF_SNAPSHOT,
         "knowledge": _knowledge(recording, row),
@@ -168,18 +170,14 @@ def _counts(stored: StoredRecording, snapshot: StoredSnapshot, number: str | Non
 def _timeline(
     recording: Recording, summary: SnapshotSummary, states: Sequence[StateRow]
 ) -> dict[str, Any] | None:
-    """Return the data of the picture of who recorded when, or None if there is none."""
-    recorded = [state for state in states if state.recorded_at is not None]
+    """Return the picture of who recorded when, or None if there is none."""
+    recorded = {
+        state.process: state.recorded_at for state in states if state.recorded_at is not None
+    }
     if not 1 < len(recorded) <= MOST_DRAWN:
         return None
-    return {
-        "processes": [state.process for state in recorded],
-        "at": [state.recorded_at for state in recorded],
-        "initiators": summary["initiators"],
-        "began_at": summary["began_at"],
-        "ended_at": summary["ended_at"],
-        "unit": recording.time_unit,
-    }
+    ends = [at for at in (summary["began_at"], summary["ended_at"]) if at is not None]
+    return recording_times(recorded, summary["initiators"], ends, recording.time_unit)
 
 
 def _knowledge(recording: Recording, row: Snapshot) -> dict[str, Any] | None:
