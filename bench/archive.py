@@ -185,10 +185,8 @@ def _loaded(page, url: str) -> float:
 
 
 def _filtered(page, status: str) -> float:
-    """Return the milliseconds from the choice to the drawn answer, once Plotly has drawn the one
-    before."""
-    page.locator("[data-trend]").hover()
-    page.locator("[data-trend] > canvas[hidden]").wait_for(state="attached")
+    """Return the milliseconds from the choice to the drawn answer."""
+    page.locator("[data-figure=trends] .main-svg").first.wait_for()
     page.evaluate("performance.clearMarks()")
     began = page.evaluate("performance.now()")
     page.locator("#f-status").select_option(status)

@@ -48,6 +48,11 @@ def typed_array(numbers: NDArray) -> TypedArray:
     return array
 
 
+def numbers_of(array: TypedArray) -> NDArray[np.float64]:
+    """Return the numbers of what ``typed_array`` has encoded, in one row."""
+    return np.frombuffer(base64.b64decode(array["bdata"]), array["dtype"]).astype(np.float64)
+
+
 def _dtype(numbers: NDArray) -> str:
     if numbers.dtype.kind == "b":
         return "|u1"

@@ -225,7 +225,7 @@ def test_the_pages_show_it_all(ada, failures):
     assert "Asynchronous task checkpoint failed. async 4" in page
     strip = raw.partition('<ol class="archive-strip">')[2].partition("</ol>")[0]
     assert strip.count('data-status="failed"') == 7
-    assert re.search('id="archive-data"', raw)
+    assert re.search('id="trends"', raw)
     page = words(text_of(client.get(f"/archive/{job.pk}?status=failed&longer=2000")))
     assert "3 of 15 checkpoints" in page
     part = client.get(f"/archive/{job.pk}?status=failed", headers={"HX-Request": "true"})

@@ -14,6 +14,7 @@ from bench.synthetic_archive import fill
 from django.contrib.auth.models import User
 print(fill(User.objects.get(username="owner@localhost"), 3000).pk)
 """
+PLOT = "document.querySelector('[data-figure=trends] .js-plotly-plot')"
 FOLLOW = """
 import json
 from django.contrib.auth.models import User
@@ -29,9 +30,11 @@ def many(server, signed_in_state) -> int:
     return int(server.manage("shell", "--verbosity", "0", "-c", FILL))
 
 
-def drawn(page, name: str = "trend") -> None:
-    """Wait until Plotly has drawn the figure."""
-    page.locator(f"[data-{name}] .main-svg").first.wait_for()
+def drawn(page, name: str = "trends"):
+    """Wait until Plotly has drawn a figure of the server, and return its element."""
+    figure = page.locator(f"[data-figure={name}] .js-plotly-plot")
+    figure.locator(".main-svg").first.wait_for()
+    return figure
 
 
 def test_the_newest_of_a_filter_and_a_sort_of_checkpoints_wins(page, many):
@@ -65,14 +68,14 @@ def test_a_filter_draws_again_and_an_outlier_opens_its_checkpoint(page, many):
     page.locator("#f-failing").fill("asynchronous")
     expect(page.locator("#archive-body")).not_to_contain_text("Checkpoint expired")
     page.locator("#archive-body").get_by_role("link", name=re.compile(r"^\d+$")).first.click()
-    drawn(page, "gantt")
+    drawn(page, "checkpoint-figure")
     expect(page.locator("#tasks tbody tr")).to_have_count(50)
 
 
 def test_zooming_asks_for_that_time_alone(page, many):
     page.goto(f"/archive/{many}")
     drawn(page)
-    box = page.locator("[data-trend] .nsewdrag").first.bounding_box()
+    box = page.locator("[data-figure=trends] .nsewdrag").first.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + box["width"] * 0.4, middle)
     page.mouse.down()
@@ -82,10 +85,22 @@ def test_zooming_asks_for_that_time_alone(page, many):
     expect(page.locator("#archive-body")).to_contain_text(re.compile(r"[56]\d\d\s+of\s+3,000"))
 
 
-def test_the_gantt_chart_names_its_colours_and_is_drawn_by_plotly(page, many):
+def test_figures_have_the_colours_of_the_page_and_change_with_its_theme(page, many):
+    page.goto(f"/archive/{many}")
+    drawn(page, "slowest-figure")
+    look = "plot => JSON.stringify([plot.data, plot.layout])"
+    figure = drawn(page)
+    before = figure.evaluate(look)
+    assert "var(" not in before
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.evaluate("document.dispatchEvent(new Event('themechange'))")
+    page.wait_for_function(f"before => ({look})({PLOT}) !== before", arg=before)
+
+
+def test_the_phases_of_a_checkpoint_stand_in_the_legend_of_its_figure(page, many):
     page.goto(f"/archive/{many}?jump=2000")
-    expect(page.locator("[data-gantt-legend]")).to_contain_text("start delay")
-    drawn(page, "gantt")
+    figure = drawn(page, "checkpoint-figure")
+    expect(figure.locator(".legend")).to_contain_text("start delay")
 
 
 def test_going_back_draws_what_stood_there(page, many):

@@ -140,13 +140,13 @@ def test_every_page_is_pictured(furnished, browser, server, signed_in_state, sch
     for name, address in furnished.items():
         page.goto(address)
         if name == "checkpoint":
-            page.locator("[data-gantt] > canvas").wait_for()
+            page.locator("[data-figure] .main-svg").first.wait_for()
         if name == "proof" and page.get_by_role("button", name="Reorder the run").count():
             page.get_by_role("button", name="Reorder the run").click()
         if name == "proof":
             page.locator("#proof.is-ready").wait_for()
         if name.startswith("snapshot"):
-            page.locator("[data-timeline] > canvas").wait_for()
+            page.locator("[data-figure] .main-svg").first.wait_for()
         if name.startswith("workbench"):
             page.locator("#workbench.is-ready").wait_for()
             page.wait_for_load_state("networkidle")  # its panels ask one after the other

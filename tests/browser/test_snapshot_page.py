@@ -64,10 +64,7 @@ def test_the_two_banks_are_as_the_paper_has_them(two_banks, page):
     empty.get_by_text("1 channel empty").click()
     expect(empty.get_by_text("A->B", exact=True)).to_be_visible()
     expect(page.get_by_text("as at the start")).to_be_visible()
-    expect(page.locator("[data-timeline] > canvas")).to_be_visible()
-    page.locator("[data-timeline]").hover()
-    expect(page.locator("[data-timeline] > canvas")).to_be_hidden(timeout=30_000)
-    expect(page.locator("[data-timeline] .scatterlayer path")).not_to_have_count(0)
+    expect(page.locator("[data-figure=timeline-figure] .scatterlayer path")).not_to_have_count(0)
 
 
 def test_no_title_of_an_axis_is_without_a_place(two_banks, page):

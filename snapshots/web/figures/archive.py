@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from snapshots import quantities
 from snapshots.domain.archive.trends import NUMBER
-from snapshots.payloads.window.py snapshots.payloads.arrays import TypedArray, numbers_of, typed_array
+from snapshots.payloads.arrays import TypedArray, numbers_of, typed_array
 from snapshots.web.figures.look import (
     Part,
     colour,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from snapshots.payloads.window.py snapshots.payloads.arrays import numbers_of, typed_array
+from snapshots.payloads.arrays import numbers_of, typed_array
 from snapshots.web.figures.archive import slowest, trends
 
 
