@@ -57,6 +57,7 @@ def row_axis(names: list[str], **more: Any) -> Part:
     return quiet_axis(
         fixedrange=True,
         showgrid=False,
+        ticklabelstandoff=6,
         range=[len(names) - 0.4, -0.6],
         tickvals=rows,
         ticktext=names,
