@@ -150,6 +150,7 @@ ADDRESSES = {
     "states": "/recordings/{banks}/states?snapshot=s1",
     "rules": "/learn/rules?channel=A-%3EB&rule=late_markers",
     "side-by-side": "/learn/side-by-side",
+    "modes": "/learn/modes",
     "properties": "/recordings/{banks}/properties?property=conservation",
     "properties-refused": "/recordings/{banks}/properties?expression=A+%2B",
     "bisect": "/recordings/{fifty}/bisect?expression=p3+%3C+100&stable=1",

@@ -83,6 +83,7 @@ POST /mappings/new {"name": "spans", "action": "save", "process": "host", "kind"
 GET /learn
 GET /learn/side-by-side
 GET /learn/rules
+GET /learn/modes
 POST /learn/rules?rule=late_markers&channel=A-%3EB
 GET /jobs
 GET /live
@@ -233,6 +234,7 @@ POST /recordings/{late}/smallest-part?snapshot=s1
 GET /recordings/{late}/smallest-part/file?snapshot=s1
 GET /recordings/{simulated}/side-by-side
 GET /recordings/{simulated}/rules
+GET /recordings/{modes}/modes
 POST /recordings/{simulated}/rules?rule=late_markers&channel=A-%3EB
 GET /recordings/{banks}/states?snapshot=s1
 GET /recordings/{banks}/properties?property=conservation

@@ -27,6 +27,7 @@ from snapshots.reviews import entries, incidents, timeline, trail
 from snapshots.reviews.models import Entry, Review
 from snapshots.services import opened, resuming
 from snapshots.services.jobs import request_restore
+from snapshots.simulating.compared_modes import DEMONSTRATION as IN_EACH_MODE
 from snapshots.simulating.reruns import DEMONSTRATION, rerun_of
 from tests.builders import simulated
 from tests.damage import record_late
@@ -147,9 +148,11 @@ def _recordings(account: User, shared_data: Path, folder: Path) -> dict[str, obj
         "late": record_late(simulated()).log,
         "simulated": rerun_of(DEMONSTRATION).log(),
         "failing": counted_twice(),
+        "modes": counted_twice(),
     }
     rows = {name: a_ready_recording(account, _named(log)) for name, log in logs.items()}
     Recording.objects.filter(pk=rows["simulated"].pk).update(parameters=DEMONSTRATION)
+    Recording.objects.filter(pk=rows["modes"].pk).update(parameters=IN_EACH_MODE)
     Recording.objects.filter(pk=rows["banks"].pk).update(
         upload=_kept(native(two_banks())), source_name=f"{WORD}.jsonl"
     )

@@ -48,6 +48,7 @@ MORE = f"""
 /reviews reviews
 /archive jobs collectors
 /learn/side-by-side events
+/learn/modes modes
 /account tokens sessions entries
 /account/activity entries
 /account/notifications webhooks

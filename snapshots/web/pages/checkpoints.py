@@ -81,6 +81,7 @@ def checkpoint_list(request: SignedInRequest, pk: int) -> HttpResponseBase:
         "untimed": untimed(recording, stored),
         "took_means": durations.of_checkpoint(COMPLETED, extra.get("engine")),
         "can_compare": (recording.parameters or {}).get("protocol") in FAILOVERS,
+        "can_compare_modes": (recording.parameters or {}).get("protocol") == "flink",
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
     return show(request, "snapshots/checkpoints/checkpoints.html", context)

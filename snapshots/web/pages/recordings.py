@@ -238,6 +238,7 @@ def _workbench(row: Recording) -> dict[str, Any]:
         "coordinators": _coordinators(stored) if stored.is_dataflow else None,
         "has_inventory": row.format in registry.READERS,
         "can_run_again": _was_simulated(row),
+        "can_compare_modes": (row.parameters or {}).get("protocol") == "flink",
         "guide": _guide(row.slug, row.pk) if row.slug in GUIDES else None,
         "view": None,
         "is_live": row.is_open,

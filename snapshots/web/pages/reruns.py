@@ -30,7 +30,7 @@ MOST_PLACES = 200  # channels or processes in a list
 def side_by_side(request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
     """Show the run of ``?seed=`` with and without snapshots, event by event."""
     recording = _recording(request, pk)
-    again = reruns.rerun(recording, _seed(request))
+    again = reruns.rerun(recording, seed_of(request))
     answer = reruns.side_by_side(recording, again)
     rows = answer["rows"][:MOST_ROWS]
     context = {
@@ -51,7 +51,7 @@ def rules(request: HttpRequest, pk: int | None = None) -> HttpResponseBase:
     A POST keeps the run as a recording.
     """
     recording = _recording(request, pk)
-    again = reruns.rerun(recording, _seed(request))
+    again = reruns.rerun(recording, seed_of(request))
     kind = CHANNEL if CHANNEL in request.GET else PROCESS
     at = request.GET.get(kind, "")
     if request.method == "POST":
@@ -92,7 +92,8 @@ def _recording(request: HttpRequest, pk: int | None) -> Recording | None:
     return None if pk is None else access.recording(request.user, pk)
 
 
-def _seed(request: HttpRequest) -> int | None:
+def seed_of(request: HttpRequest) -> int | None:
+    """Return the seed that is asked for, or None. Raises: Invalid."""
     given = request.GET.get("seed", "").strip()
     if not given:
         return None

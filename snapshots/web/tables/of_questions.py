@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from snapshots.simulating.compared_modes import MODES
 from snapshots.web.tables.model import (
     Column,
     Context,
@@ -117,6 +118,16 @@ PROOF_EVENTS = Table(
         whole("place_now", lambda row: row["now"] + 1),
     ),
     left_out=lambda context: context["proof"]["events_total"] - len(context["all_events"]),
+)
+MODE_COSTS = Table(
+    "modes",
+    "what each way to take checkpoints costs",
+    "rows",
+    (
+        text("cost", "title"),
+        text("unit"),
+        *(number(mode.replace("-", "_"), f"values.{place}") for place, mode in enumerate(MODES)),
+    ),
 )
 SIDE_BY_SIDE = Table(
     "events",

@@ -53,6 +53,7 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     ),
     "side-by-side": (of_questions.SIDE_BY_SIDE,),
     "rules": (of_questions.WHAT_FOLLOWS,),
+    "modes": (of_questions.MODE_COSTS,),
     "checkpoints": of_dataflows.OF_CHECKPOINTS,
     "plan": of_plans.OF_PLAN,
     "answer": (of_dataflows.LOADS,),
