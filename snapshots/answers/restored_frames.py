@@ -12,6 +12,7 @@ from typing import Any
 from snapshots.answers import restored_pictures as pictures
 from snapshots.answers.restored_rows import rows_at, sums_at
 from snapshots.answers.restored_run import Opened, open_run
+from snapshots.domain.model.defects import times
 from snapshots.domain.replaying.restored_run import Fault
 from snapshots.growing.recording import SoFar
 from snapshots.payloads.restored import RestoredEnding, RestoredFault, RestoredFrame
@@ -106,18 +107,37 @@ def _fault(fault: Fault) -> RestoredFault:
 
 def ending_of(opened: Opened) -> RestoredEnding:
     """Return how the two ends compare; ``alike`` is null where that is not known."""
-    report = opened.report
-    if report.first_difference is not None:
-        return {"alike": False, "sentence": f"They end apart. {report.first_difference.sentence}"}
-    if report.not_known is not None:
-        return {"alike": None, "sentence": report.not_known}
-    course = opened.run.course
-    states = len(course.topology.processes) - report.states_unknown
-    unknown = f" {report.states_unknown:,} states are not known." if report.states_unknown else ""
+    report, course = opened.report, opened.run.course
+    more = f" {course.left_out:,} further events were replayed, and are not shown."
+    behind = (more if course.left_out else "") + _going_back(opened)
+    if report["first_difference"] is not None:
+        first = report["first_difference"]["sentence"]
+        return {"alike": False, "sentence": f"They end apart.{behind} {first}"}
+    if report["not_known"] is not None:
+        return {"alike": None, "sentence": report["not_known"] + behind}
+    unknown = report["states_unknown"]
+    states = len(course.topology.processes) - unknown
+    rest = f" {times(unknown, 'state is', 'states are')} not known." if unknown else ""
     return {
         "alike": True,
         "sentence": (
-            f"Both end alike: the same {states:,} states, the same messages in all channels, and "
-            f"every process has done the same events.{unknown}"
+            f"Both end alike: the same {times(states, 'state')}, the same messages in all "
+            f"channels, and every process has done the same events.{rest}{behind}"
         ),
     }
+
+
+def _going_back(opened: Opened) -> str:
+    """Say with which restore the log goes back, so that it was followed until then."""
+    back = opened.back
+    if back is None:
+        return ""
+    snapshot = opened.run.course.snapshot
+    to = "the start" if back.snapshot is None else f"snapshot {back.snapshot}"
+    own = (
+        " Its own restored run stands in the log behind that." if back.snapshot == snapshot else ""
+    )
+    return (
+        f" They are followed until the system goes back to {to}, with epoch {back.epoch} of the "
+        f"log.{own}"
+    )

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
+from tests.browser.test_inventory import orders  # noqa: F401, a fixture
 
 PLACES = """() => [...document.querySelectorAll("[data-plot]")].map((plot) =>
   plot.data.at(-1).x[0])"""
@@ -69,3 +70,21 @@ def test_frames_come_over_http_while_the_websocket_is_closed(learn):
     expect(page.locator("[data-sentence]")).to_contain_text("B gets the state 3,000")
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator("[data-ending]")).to_contain_text("Both end alike", timeout=60_000)
+
+
+def test_a_checkpoint_of_flink_goes_from_task_to_task(orders, page):  # noqa: F811
+    page.goto(orders.replace("/contents", "/answer"))
+    page.get_by_role("link", name="Restore and watch").first.click()
+    page.locator("#restored.is-ready").wait_for()
+    sentence = page.locator("[data-sentence]")
+    expect(sentence).to_contain_text("hold no state")
+    pieces = "() => document.querySelector('[data-plot]').data.at(-4).x"
+    before = page.evaluate(pieces)
+    page.get_by_role("button", name="Next beat").click()
+    expect(sentence).to_contain_text("key groups go to")
+    page.wait_for_function(
+        f"(before) => {{ const x = ({pieces})(); return x[0] > before[0]; }}", arg=before
+    )
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("[data-ending]")).to_contain_text("Flink restores", timeout=60_000)
+    expect(page.locator("[data-rows]")).to_contain_text("split")

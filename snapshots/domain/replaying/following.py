@@ -224,7 +224,8 @@ class _Following:
         too_few = Counter(_names(expected)) - Counter(_names(found))
         too_many = Counter(_names(found)) - Counter(_names(expected))
         for message in _first_of(too_few, expected):
-            sentence = say.lost(channel, message, received=taken.get(message.id, False))
+            received = taken.get(message.id, False) or (None if self.course.left_out else False)
+            sentence = say.lost(channel, message, received=received)
             yield Fault(self.cut, LOST, sentence, channel.target, channel.id, message.id)
         for message in _first_of(too_many, found):
             sentence = say.twice(channel, message, self._why_twice(channel, message, expected))

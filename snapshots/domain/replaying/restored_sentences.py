@@ -99,12 +99,16 @@ def wrong_state(process: ProcessId, logged: JsonText | None, restored: JsonText 
     )
 
 
-def lost(channel: Channel, message: Held, *, received: bool) -> str:
-    """Say that a message in flight was not recorded."""
-    after = "received after it" if received else "in the channel to the end"
+def lost(channel: Channel, message: Held, *, received: bool | None) -> str:
+    """Say that a message in flight was not recorded.
+
+    ``received`` tells whether the original receives it; None if that lies behind what is followed.
+    """
+    after = " and is received after it" if received else " and is in the channel to the end"
+    after = "" if received is None else after
     what = message.id if message.value is None else amount(message.value)
     return (
-        f"{message.id} was sent before the cut and is {after}, and the recorded list of "
+        f"{message.id} was sent before the cut{after}, and the recorded list of "
         f"{channel.id} lacks it: it is lost. {channel.target} never gets {what}."
     )
 

@@ -10,8 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from snapshots import access
 from snapshots.answers import inventory, restore, restored_frames, restored_tasks
 from snapshots.answers.outcomes import colour_of, outcome_of
-from snapshots.answers.restored_run import MOST_EVENTS, is_small
-from snapshots.domain.replaying.restore import Difference
+from snapshots.answers.restored_run import MOST_EVENTS, NotRestoredYet
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
@@ -124,7 +123,7 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "workbench_link": links.to_workbench(recording.pk, snapshot=row.snapshot),
         "titles": restored_frames.TITLES,
         "most_events": MOST_EVENTS,
-        **(_run(request, recording, row, stored) if is_small(stored) else _job(request, row)),
+        **_run(request, recording, row, stored),
     }
 
 
@@ -140,6 +139,8 @@ def _run(
 ) -> dict[str, Any]:
     try:
         what = restored_frames.watched(stored, {"restored": row.snapshot})
+    except NotRestoredYet:
+        return _job(request, row)
     except Conflict as refused:
         return {"refused": refused.detail}
     run, report = what.opened.run, what.opened.report
@@ -166,19 +167,18 @@ def _run(
         "faults": run.faults[:MOST_DIFFERENCES],
         "faults_hidden": max(0, len(run.faults) - MOST_DIFFERENCES),
         "differences": [
-            (item.sentence, _event_link(recording, row, item))
-            for item in report.differences[:MOST_DIFFERENCES]
+            (item["sentence"], _event_link(recording, row, item.get("event")))
+            for item in report["differences"][:MOST_DIFFERENCES]
         ],
-        "differences_hidden": max(0, report.differences_total - MOST_DIFFERENCES),
+        "differences_hidden": max(0, report["differences_total"] - MOST_DIFFERENCES),
     }
 
 
-def _event_link(recording: Recording, row: Snapshot, item: Difference) -> str:
+def _event_link(recording: Recording, row: Snapshot, place: dict[str, Any] | None) -> str:
     """Return where the workbench shows the event at which the runs differ; empty at the end."""
-    if item.event is None:
+    if place is None:
         return ""
-    event = {"process": item.event.process, "index": item.event.index}
-    return links.to_workbench(recording.pk, snapshot=row.snapshot, event=links.event(event))
+    return links.to_workbench(recording.pk, snapshot=row.snapshot, event=links.event(place))
 
 
 def _place(text: str, end: int) -> int:

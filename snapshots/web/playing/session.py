@@ -12,6 +12,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from channels.db import database_sync_to_async
+
 from snapshots.answers import frames, playing
 from snapshots.answers.replay import finite
 from snapshots.problems import Invalid, Problem
@@ -118,7 +120,9 @@ class Playing:
         """Return what the client wants to see; a restored run is computed in a thread."""
         if message.get("restored") is None:
             return playing.watched(stored, message)
-        return await asyncio.to_thread(playing.watched, stored, message)
+        return await database_sync_to_async(playing.watched, thread_sensitive=False)(
+            stored, message
+        )
 
     def _change(self, kind: str, message: Mapping[str, Any]) -> None:
         """Pause, or go on at another rate from the end of what was sent."""

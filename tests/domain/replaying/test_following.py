@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.model.recording import RECEIVE, SEND
 from snapshots.domain.replaying.following import follow
+from snapshots.domain.replaying.incarnations import before_going_back
 from snapshots.domain.replaying.restore import NotRestorable, restoring
 from snapshots.domain.replaying.restored_course import course_of
 from snapshots.domain.replaying.restored_run import CHANNELS, GOING_ON, STATES
@@ -15,6 +16,7 @@ from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Script
 from tests import damage
 from tests.builders import correct_runs, recorded, runs, simulated
+from tests.domain.judging.restored import after_a_restore
 from tests.effort import examples
 
 
@@ -167,3 +169,22 @@ def test_a_receive_without_its_message_does_not_happen():
     step = next(step for step in steps_of(run) if not step.happens)
     assert (step.event.kind, step.event.message) == (RECEIVE, damaged.message)
     assert "cannot receive" in step.sentence
+
+
+def test_a_run_is_followed_until_its_system_goes_back():
+    recording = recorded(after_a_restore())
+    with pytest.raises(NotRestorable):
+        restoring(recording, "s1")
+    log, back = before_going_back(recording, "s1")
+    under_way = restoring(log, "s1")
+    run = follow(course_of(under_way))
+    assert (back.epoch, back.snapshot) == (1, "s1")
+    assert (under_way.report().equal, run.faults) == (True, ())
+    assert [run.restored.state(name, run.end) for name in "pq"] == ["5", "7"]
+    assert ids(run.restored.contents(run.end)) == {"p->q": ("m2",), "q->p": ("m3",)}
+    assert ids(run.original.contents(run.end)) == {"p->q": ("m2",), "q->p": ("m3",)}
+
+
+def test_a_snapshot_after_the_restore_is_followed_to_the_end_of_the_log():
+    recording = recorded(after_a_restore())
+    assert before_going_back(recording, "s2") == (recording, None)

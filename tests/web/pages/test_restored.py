@@ -5,14 +5,18 @@ import re
 
 import plotly.graph_objects as go
 import pytest
+from django.utils import timezone
 
-from snapshots.answers import restored_run
+from snapshots.answers import restored_excerpt, restored_run
+from snapshots.domain.model.as_json import as_json
+from snapshots.domain.replaying.restore import restore
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Script
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job
 from tests import damage
-from tests.builders import simulated
+from tests.builders import recorded, simulated
+from tests.domain.judging.restored import after_a_restore
 from tests.web.given import a_ready_recording, text_of
 from tests.web.pages.test_snapshot import words
 
@@ -55,6 +59,13 @@ def test_a_snapshot_that_is_not_complete_is_refused_with_the_reason(client, ada)
     page = page_of(client, a_ready_recording(ada, log.log()))
     assert "It cannot be restored." in page
     assert "B never recorded a state for it" in page
+
+
+def test_a_log_that_goes_back_is_followed_until_then(client, ada):
+    page = page_of(client, a_ready_recording(ada, after_a_restore()))
+    assert "Both end alike" in page
+    assert "until the system goes back to snapshot s1, with epoch 1 of the log." in page
+    assert "Its own restored run stands in the log behind that." in page
 
 
 def test_frames_lead_through_the_beats_and_say_how_it_ends(client, ada):
@@ -103,11 +114,24 @@ def test_pythons_plotly_takes_the_figures(client, ada):
         go.Figure(json.loads(re.sub(r"var\(--color-[a-z-]+\)", "red", json.dumps(drawn))))
 
 
-def test_a_large_recording_waits_for_its_job(client, ada, monkeypatch):
+def test_a_large_recording_waits_for_its_job_and_then_shows_its_first_events(
+    client, ada, monkeypatch
+):
     monkeypatch.setattr(restored_run, "MOST_EVENTS", 3)
     row = a_ready_recording(ada, two_banks())
     assert "Not restored yet" in page_of(client, row)
     client.post(f"/recordings/{row.pk}/restore?snapshot=s1")
-    assert Job.objects.get(kind=Job.Kind.RESTORE).recording_id == row.pk
+    job = Job.objects.get(kind=Job.Kind.RESTORE)
+    assert job.recording_id == row.pk
     refused = client.get(f"/api/recordings/{row.pk}/frames", {"restored": "s1", "step": 0})
-    assert refused.status_code == 409
+    assert (refused.status_code, "a job restores" in refused.json()["detail"]) == (409, True)
+    report = as_json(restore(recorded(two_banks()), "s1"))
+    Job.objects.filter(pk=job.pk).update(
+        state=Job.State.DONE, result=report, finished_at=timezone.now()
+    )
+    monkeypatch.setattr(restored_excerpt, "MOST_FOLLOWED", 6)
+    page = page_of(client, row)
+    assert "Channel B->A is filled with m2 (1,000) and m3 (2,000)." in page
+    assert f"{report['replayed'] - 6} further events were replayed, and are not shown." in page
+    (last,) = frames_of(client, row, step=100)
+    assert last["restored"]["ending"]["alike"] is True
