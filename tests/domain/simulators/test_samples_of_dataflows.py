@@ -21,6 +21,14 @@ def test_splits_that_changed_hands_are_read_again_from_where_the_enumerator_says
     ]
 
 
+def test_a_part_of_the_job_goes_back_and_repeats_nothing_then_all_of_it_and_repeats():
+    first, second = failures_of("only-what-failed").reports
+    assert (first.strategy, second.strategy) == ("upstream", "full")
+    assert (first.records_re_read, first.skipped, first.went_on) == (18, 18, 4)
+    assert (second.records_re_read, second.skipped, second.went_on) == (54, 0, 0)
+    assert [report.sinks[0].duplicates for report in (first, second)] == [0, 53]
+
+
 def test_a_batch_delivered_twice_is_visible_twice_where_lines_are_appended():
     found = failures_of("uncommitted-batch")
     assert {total.effect.sink: total.effect.duplicates for total in found.sinks} == {

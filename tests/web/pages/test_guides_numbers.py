@@ -146,6 +146,19 @@ def test_splits_go_out_and_files_are_committed_when_the_text_says(logs):
     assert times(events, "restore", "orders.enumerator") == [0, 35]
 
 
+def test_a_part_of_a_job_goes_back_when_the_text_says(logs):
+    events = logs["only-what-failed"]
+    (done,) = times(events, "cp_complete", "coordinator", snapshot="1")
+    assert round(done, 1) == 19.4
+    assert times(events, "crash", "clean[0]") == [25]
+    assert times(events, "crash", "lines[0]") == [43]
+    assert times(events, "restore", "orders[0]") == [35, 53]
+    skipped = [e for e in events if e.label == "skipped"]
+    assert (len(skipped), skipped[-1].at, skipped[-1].process[:5]) == (18, 38_682, "count")
+    assert "Those 18 it skips" in text_of("only-what-failed", 3)
+    assert "53 lines are there twice" in text_of("only-what-failed", 4)
+
+
 def test_spark_plans_dies_and_starts_again_when_the_text_says(logs):
     events = logs["uncommitted-batch"]
     plans = [json.loads(event.extra) for event in events if event.kind == "batch_plan"]
