@@ -20,9 +20,10 @@ from snapshots.payloads.arrays import typed_array
 from snapshots.payloads.frames import changes_payload, json_texts
 from snapshots.payloads.outlines import MOST_OUTLINED
 from snapshots.problems import Invalid, NotFound
-from snapshots.store.changes import Changes
+from snapshots.store.changes import Changes, Happened
 from snapshots.store.control import Control
 from snapshots.store.cut import StoredCut
+from snapshots.store.explaining import last_event, sentences
 from snapshots.store.mapped import Ints
 from snapshots.store.reader import StoredRecording
 from snapshots.store.spreading import Spreading
@@ -30,6 +31,7 @@ from snapshots.store.tables import AXES, ORDER, TIME
 
 MOST_EVENTS = 1_000  # of a frame that lists them
 MOST_TEXT = 200_000  # bytes of the states, and of the values, of a frame
+MOST_SENTENCES = 4  # events of a frame, of 0.2 to 0.4 s, that have a sentence
 MOST_MARKERS = 2_000  # listed in a key frame
 MOST_NOTED = 4 * MOST_LISTED  # messages that a key frame lists
 MOST_FRAMES = 12  # in one answer over HTTP
@@ -160,7 +162,19 @@ def frame_after(
     if total > MOST_EVENTS or len(stored.tables.all_channels) > MOST_OUTLINED:
         return frame | {"exact": False} | _whole(stored, what, to)
     changes = Changes(stored.tables, left, right, what.axis, MOST_TEXT)
-    return frame | changes_payload(changes, _spreading(stored, what), stored.control)
+    told = {"sentences": _sentences(stored, what, changes.happened)}
+    return frame | told | changes_payload(changes, _spreading(stored, what), stored.control)
+
+
+def _sentences(stored: StoredRecording, what: Watched, happened: Happened) -> list[str] | None:
+    """Return the sentences of the events of a frame; None if nobody could read so many."""
+    if len(happened.process) > MOST_SENTENCES:
+        return None
+    return sentences(stored, happened.process, happened.index, _chosen(what))
+
+
+def _chosen(what: Watched) -> SnapshotId | None:
+    return None if what.snapshot is None else SnapshotId(what.snapshot)
 
 
 def _frame(
@@ -191,6 +205,9 @@ def _whole(stored: StoredRecording, what: Watched, place: float) -> dict[str, An
         "markers": _markers(stored, positions),
         "kinds": list(stored.manifest.kinds),
         "snapshots": list(stored.manifest.snapshots),
+        "sentence": "".join(
+            sentences(stored, *last_event(stored, positions, what.axis), _chosen(what))
+        ),
         "spread": None if spreading is None else _spread(stored, spreading, positions, what.axis),
         "said": _said(stored.control, positions),
     }

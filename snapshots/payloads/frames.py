@@ -126,6 +126,8 @@ class FramePayload(_Begins):
         markers: of the same frames, the markers in the channels.
         kinds: of the same frames, the kinds of events in the order of their codes.
         snapshots: of the same frames, the snapshots in the order of their codes.
+        sentence: of the same frames, what happens at the last event up to there; empty before any.
+        sentences: of all others, what happens at each event; null if there are more than four.
         spread: of the same frames, how far the chosen snapshot has come; of all others what it
             does in the frame; null if none is chosen.
         said: of the same frames, what is said of checkpoints beside the lanes of coordinators; of
@@ -151,6 +153,8 @@ class FramePayload(_Begins):
     markers: NotRequired[MarkersHere]
     kinds: NotRequired[list[str]]
     snapshots: NotRequired[list[str]]
+    sentence: NotRequired[str]
+    sentences: NotRequired[list[str] | None]
     spread: NotRequired[Any]
     said: NotRequired[Any]
     restored: NotRequired[RestoredFrame]

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshots.domain.judging.spreading import MOST_NAMED, Progress, Some
+from snapshots.domain.judging.spreading import MOST_NAMED, Progress, Some, marker_tells
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import RECORD_CHANNEL, SnapshotId
 from snapshots.domain.model.topology import Channel, Process
@@ -162,7 +162,9 @@ class Spreading:
 
         That is their codes, the place of the reason of each, and the reasons.
         """
-        codes = np.flatnonzero(~self.channels)
+        channels = self.tables.topology.channels
+        is_out_of_order = np.array([not marker_tells(channel) for channel in channels], np.bool_)
+        codes = np.flatnonzero(~self.channels | (is_out_of_order & self.has_markers))
         inside = self.processes[self.tables.source[codes]]
         inside &= self.processes[self.tables.target[codes]]
         reasons = [
@@ -170,8 +172,9 @@ class Spreading:
             "The engine keeps no log of when a message was received."
             if is_derived(self.tables.manifest.header_extra)
             else f"The log has no marker of {self.snapshot}, and no record of this channel.",
+            "Markers or messages overtake others there, so a marker does not say what is noted.",
         ]
-        return codes, inside.astype(np.int64), reasons
+        return codes, inside.astype(np.int64) + self.channels[codes], reasons
 
     def notes(self, codes: Ints, sent: Ints, received: Ints) -> Mask:
         """Tell which messages are noted, of those that leave a channel.

@@ -445,6 +445,8 @@ interface Moment {
   spread: Spread | null;
   /** What is said beside the lanes of coordinators, by their codes. */
   said: Map<number, { order: number; words: string }>;
+  /** What happens at the last event; null if the frame does not say it. */
+  sentence: string | null;
 }
 
 /** One event of a frame, and what it changes. */
@@ -452,6 +454,7 @@ interface FrameStep {
   x: number;
   process: number;
   position: number;
+  sentence: string | null;
   changes: ((draft: Moment) => void)[];
 }
 
@@ -481,6 +484,8 @@ interface FramePayload {
   markers?: { channel: Packed; ordinal: Packed; snapshot: Packed; total: number };
   spread?: any;
   said?: any;
+  sentence?: string;
+  sentences?: string[] | null;
   events?: any;
   put?: any;
   taken?: any;

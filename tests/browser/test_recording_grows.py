@@ -97,5 +97,37 @@ def test_steps_are_asked_of_the_server(samples, page):
     page.keyboard.press("Home")
     for key in ("ArrowRight", "ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
-    expect(page.locator("#wb-readout")).to_contain_text("event 2 /")
+    expect(page.locator("#wb-readout")).to_contain_text("event 3 /")
     assert [text for text in sent if '"step"' in text]
+
+
+def sentence(page):
+    return page.locator("#wb-sentence")
+
+
+def test_each_step_is_said_in_a_sentence_that_screen_readers_read(banks):
+    expect(sentence(banks)).to_have_attribute("aria-live", "polite")
+    step_until(banks, "1 of 2 recorded")
+    expect(sentence(banks)).to_have_text("A records 9,000 for s1 and sends a marker on A->B.")
+    step_until(banks, "2 of 2 recorded")
+    expect(sentence(banks)).to_have_text(
+        "B had not recorded: it records 3,000, notes A->B as empty, and sends a marker on B->A."
+    )
+    banks.keyboard.press("c")  # a cut that is dragged has no last event
+    expect(sentence(banks)).to_have_text("")
+
+
+def test_many_processes_are_counted_and_what_happens_is_said_when_the_replay_stops(samples, page):
+    page.goto("/")
+    open_sample(page, re.compile("fifty processes", re.I))
+    page.keyboard.press("Home")
+    phase(page, "spreading").click()
+    expect(said(page)).to_have_text(
+        re.compile(r"^1 of 50 recorded, \d channels? open, waited for: p1, p2, p3 … and 46 more\.$")
+    )
+    page.locator("#wb-speed").select_option("2")
+    page.locator("#wb-play").click()
+    expect(sentence(page)).to_have_text("")  # too many go by
+    expect(said(page)).not_to_contain_text("1 of 50 recorded")
+    page.locator("#wb-play").click()
+    expect(sentence(page)).to_have_text(re.compile(r"^\S.+\.$"))

@@ -12,6 +12,7 @@ const FIELDS = [
   "inChannels",
 ];
 let compared = 0;
+let told = 0; // places at which the frames say what happens
 
 for (const { topology: plain, frames: payloads, places } of JSON.parse(readFileSync(0, "utf8"))) {
   const topology = openTopology(plain);
@@ -25,9 +26,12 @@ for (const { topology: plain, frames: payloads, places } of JSON.parse(readFileS
     other.take(whole);
     assert.deepEqual(sorted(moment.markers), sorted(other.at(x).markers));
     assert.deepEqual(plainSpread(moment.spread), plainSpread(other.at(x).spread));
+    if (moment.sentence !== null) assert.equal(moment.sentence, other.at(x).sentence);
+    told += moment.sentence === null ? 0 : 1;
     compared += 1;
   }
 }
+assert.ok(!compared || told, "no frame says what happens");
 console.log(compared);
 
 function compareCuts(here, there) {

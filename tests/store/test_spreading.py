@@ -10,6 +10,7 @@ from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.spreading import (
     COMPLETE,
     NOT_BEGUN,
+    marker_tells,
     progress_at,
     spread_at,
 )
@@ -50,7 +51,8 @@ def assert_spreads(recording: Recording, opened: StoredRecording, log: SnapshotL
     begins, completes = spreading.bounds("time")
     assert (begins is None or at < begins) == (expected.phase == NOT_BEGUN)
     assert (completes is not None and completes <= at) == (expected.phase == COMPLETE)
-    assert not {channels[code] for code in spreading.not_told[0]} & set(expected.channels)
+    not_told = {channels[code] for code in spreading.not_told[0]} & set(expected.channels)
+    assert not any(marker_tells(opened.topology.channel_by_id[name]) for name in not_told)
     codes, ordinals = spreading.noted(positions)
     noted = [(name, m.ordinal) for name in channels if name in expected.channels
              for m in expected.channels[name].messages]  # fmt: skip

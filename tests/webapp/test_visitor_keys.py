@@ -72,7 +72,8 @@ KEYS = {
     "api/recordings/<int:id>/frames": """
         : frames
         frames[]: at axis cut ends events events_total exact from kinds markers markers_put
-        frames[]: markers_taken put snapshots spread states strays taken watermarks
+        frames[]: markers_taken put sentence sentences snapshots spread states strays taken
+        frames[]: watermarks
         frames[].cut: at channels consistent messages omitted ordinals orphans orphans_total
         frames[].cut: outline part positions states strays strays_total total watermarks
         frames[].cut.outline: channels depths hidden_channels in_channels in_processes messages

@@ -49,6 +49,15 @@ class Spread:
     channels: Mapping[ChannelId, Noted]
 
 
+def marker_tells(channel: Channel) -> bool:
+    """Tell whether a marker says which messages of its channel are noted.
+
+    It does not where messages overtake each other, or where the marker overtakes them, as an
+    unaligned barrier does: then its target notes what lies in the channel, by other rules.
+    """
+    return channel.fifo and not channel.overtaking
+
+
 def phase_of(recorded: int, processes: int, unlocked: int) -> str:
     """Return the phase of a snapshot.
 

@@ -108,14 +108,15 @@ function openFrame(frame, topology) {
 }
 
 /** @param {FramePayload} frame @param {OpenTopology} topology @returns {Moment} */
-function openWhole({ at: x, cut: answer, markers, spread, said }, topology) {
+function openWhole({ at: x, cut: answer, markers, spread, said, sentence }, topology) {
   const cut = openCut(answer, topology);
   const ordinals = new Map();
   for (const [code, messages] of cut.channels) {
     ordinals.set(code, (answer.ordinals[topology.channels[code].id] ?? []).slice(0, messages.length));
   }
   const spreading = spread ? openSpread(spread) : null;
-  return { x, frames: 0, taken: 0, cut, ordinals, markers: openMarkers(markers), spread: spreading, said: openSaid(said) };
+  const found = { spread: spreading, said: openSaid(said), sentence };
+  return { x, frames: 0, taken: 0, cut, ordinals, markers: openMarkers(markers), ...found };
 }
 
 /** @param {any} said @returns {Moment["said"]} */
@@ -160,7 +161,10 @@ function openSpread(spread) {
 function stepsOf(frame) {
   const [process, index, x] = ["process", "index", "x"].map((name) => decode(frame.events[name]));
   /** @type {FrameStep[]} */
-  const steps = Array.from(x, (place, i) => ({ x: place, process: process[i], position: index[i] + 1, changes: [] }));
+  const steps = Array.from(x, (place, i) => {
+    const sentence = frame.sentences?.[i] ?? null;
+    return { x: place, process: process[i], position: index[i] + 1, sentence, changes: [] };
+  });
   /** @param {any} table @param {string} event @param {(draft: Moment, row: number, columns: any) => void} change */
   function each(table, event, change) {
     const columns = Object.fromEntries(
@@ -204,8 +208,9 @@ function advanced(moment, frame, x) {
   if (taken < frame.steps.length && frame.steps[taken].x <= place) {
     const draft = draftOf(moment);
     while (taken < frame.steps.length && frame.steps[taken].x <= place) {
-      const { process, position, changes } = frame.steps[taken];
+      const { process, position, sentence, changes } = frame.steps[taken];
       draft.cut.positions[process] = position;
+      draft.sentence = sentence;
       for (const change of changes) change(draft);
       taken += 1;
     }

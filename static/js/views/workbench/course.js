@@ -1,4 +1,4 @@
-/** The phases of the chosen snapshot: a bar whose parts lead to where each begins, and how far it has come. */
+/** What happens at the cursor, and the phases of the chosen snapshot: a bar whose parts lead to where each begins. */
 
 import { setText } from "../../lib/dom.js";
 import { hasAny } from "../../lib/player.js";
@@ -8,6 +8,7 @@ export function createCourse(app) {
   const { player, root } = app;
   const bar = root.querySelector("#wb-course");
   const words = root.querySelector("#wb-course-said");
+  const sentence = root.querySelector("#wb-sentence");
   /** @type {HTMLButtonElement[]} */
   const parts = [...bar.querySelectorAll("[data-phase]")];
   for (const part of parts) part.addEventListener("click", () => player.seek(beginOf(part.dataset.phase)));
@@ -44,10 +45,20 @@ export function createCourse(app) {
     setText(words, spread.said);
   }
 
+  /**
+   * Says what the last event is. While many go by, or a cut is dragged, it says nothing.
+   * @param {PlayerState} state
+   */
+  function say({ moment, playing, cut }) {
+    if (!playing && !cut && moment?.sentence === null) return app.playing.askAgain();
+    setText(sentence, cut ? "" : moment?.sentence ?? (playing ? "" : "…"));
+  }
+
   return {
     /** @param {PlayerState} state @param {Set<string>} keys */
     update(state, keys) {
       if (hasAny(keys, "moment", "snapshot")) draw(state);
+      if (hasAny(keys, "moment", "playing", "cut")) say(state);
     },
   };
 }

@@ -214,6 +214,11 @@ export function createPlaying(app, session, onFrame) {
     keepUp,
     wantRows,
     step,
+    /** Asks for a key frame at the cursor, which says what the frames there leave out. */
+    askAgain() {
+      if (!socket.isOpen()) frames.clear();
+      if (asked) restart(player.state, { ...asked, playing: false });
+    },
     /** Returns what is there at the cursor, or what was read last; null before there is anything. */
     moment: () => frames.at(player.state.now) ?? frames.last(),
     /** Begins anew, as the connection was lost or more has come. */

@@ -1,0 +1,1 @@
+"""What happens at an event of a log, in one sentence."""
