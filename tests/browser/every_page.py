@@ -194,6 +194,7 @@ ADDRESSES = {
     "archive-notes": "/archive/{archived}/notes",
     "archive-delete": "/archive/{archived}/delete",
     "learn": "/learn",
+    "be-the-process": "/learn/process?seed=4&d=-.-.-.rac.n.-.-.-&why=1",
     "topologies": "/topologies",
     "topology": "/topologies/{topology}",
     "topology-delete": "/topologies/{topology}/delete",

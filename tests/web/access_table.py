@@ -84,6 +84,8 @@ GET /learn
 GET /learn/side-by-side
 GET /learn/rules
 GET /learn/modes
+GET /learn/process
+GET /learn/process?seed=4&d=-.rac&why=1
 POST /learn/rules?rule=late_markers&channel=A-%3EB
 GET /jobs
 GET /live
