@@ -57,6 +57,28 @@ def state_graph(stored: StoredRecording, row: Snapshot | None) -> StateGraphRepo
     return answer
 
 
+def whole_run(stored: StoredRecording) -> Computation | None:
+    """Return all events of the processes of a small run, or None.
+
+    None stands for a derived recording, for failures, and for a run for which no graph is drawn
+    because of its processes or events.
+    """
+    topology, lengths = stored.topology, stored.tables.events.length
+    start = np.zeros_like(lengths)
+    codes = list(range(len(topology.processes)))
+    if (
+        is_derived(stored.manifest.header_extra)
+        or len(codes) > MOST_PROCESSES
+        or int(lengths.sum()) > MOST_SCANNED
+        or _has_kinds(stored, codes, start, lengths, {CRASH, RESTORE})
+    ):
+        return None
+    places = [_places(stored, code, start, lengths, APPLICATION_KINDS) for code in codes]
+    if sum(map(len, places)) >= MOST_DRAWN:
+        return None
+    return _computation(stored, topology, codes, start, places)
+
+
 def _recorded(row: Snapshot) -> Recorded:
     positions: Mapping[str, int] = row.positions
     return Recorded(

@@ -148,6 +148,7 @@ ADDRESSES = {
     "proof": "/recordings/{banks}/proof?snapshot=s1",
     "restored": "/recordings/{banks}/restore?snapshot=s1&step=4",
     "states": "/recordings/{banks}/states?snapshot=s1",
+    "process-states": "/recordings/{banks}/process-states?snapshot=s1",
     "rules": "/learn/rules?channel=A-%3EB&rule=late_markers",
     "side-by-side": "/learn/side-by-side",
     "modes": "/learn/modes",

@@ -239,6 +239,8 @@ GET /recordings/{simulated}/rules
 GET /recordings/{modes}/modes
 POST /recordings/{simulated}/rules?rule=late_markers&channel=A-%3EB
 GET /recordings/{banks}/states?snapshot=s1
+GET /recordings/{banks}/process-states?snapshot=s1
+GET /recordings/{banks}/process-states?step=3
 GET /recordings/{banks}/properties?property=conservation
 GET /recordings/{banks}/predicates
 POST /recordings/{banks}/predicates {"expression": "A == 9000"}

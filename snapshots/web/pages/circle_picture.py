@@ -1,9 +1,10 @@
 """Lay out the processes of a small topology on a circle, with their channels as arcs."""
 
+from collections.abc import Mapping
 from math import cos, hypot, pi, sin
 from typing import Any
 
-from snapshots.domain.model.topology import ProcessId, Topology
+from snapshots.domain.model.topology import Topology
 
 MOST_PROCESSES = 12
 RADIUS = 24  # of a process
@@ -16,7 +17,7 @@ def circle_picture(topology: Topology) -> dict[str, Any] | None:
     names = [process.id for process in topology.processes]
     if len(names) > MOST_PROCESSES:
         return None
-    places = {name: _place(number, len(names)) for number, name in enumerate(names)}
+    places = {name: place(number, len(names)) for number, name in enumerate(names)}
     return {
         "size": SIZE,
         "radius": RADIUS,
@@ -25,13 +26,14 @@ def circle_picture(topology: Topology) -> dict[str, Any] | None:
             for name, (x, y) in places.items()
         ],
         "channels": [
-            {"id": channel.id, **_arc(places, channel.source, channel.target)}
+            {"id": channel.id, **arc(places, channel.source, channel.target)}
             for channel in topology.channels
         ],
     }
 
 
-def _place(number: int, count: int) -> tuple[float, float]:
+def place(number: int, count: int) -> tuple[float, float]:
+    """Return the middle of one of several circles that lie on a large one."""
     if count == 1:
         return SIZE / 2, SIZE / 2
     angle = 2 * pi * number / count - pi / 2
@@ -39,13 +41,13 @@ def _place(number: int, count: int) -> tuple[float, float]:
     return SIZE / 2 + radius * cos(angle), SIZE / 2 + radius * sin(angle)
 
 
-def _arc(
-    places: dict[ProcessId, tuple[float, float]], source: ProcessId, target: ProcessId
+def arc(
+    places: Mapping[Any, tuple[float, float]], source: object, target: object
 ) -> dict[str, str]:
-    """Return the path of a channel, bent to one side, and the place of its name."""
+    """Return the path from one place to another, bent to one side, and the place of its name."""
     (x, y), (to_x, to_y) = places[source], places[target]
     length = hypot(to_x - x, to_y - y)
-    if not length:  # a channel from a process to itself
+    if not length:  # from a circle to itself
         loop = f"M{x - 12:.1f} {y - RADIUS:.1f}C{x - 44:.1f} {y - 84:.1f}"
         path = f"{loop} {x + 44:.1f} {y - 84:.1f} {x + 12:.1f} {y - RADIUS:.1f}"
         return {"path": path, "x": f"{x:.1f}", "y": f"{y - 74:.1f}"}
