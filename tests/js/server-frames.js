@@ -25,6 +25,7 @@ for (const { topology: plain, frames: payloads, places } of JSON.parse(readFileS
     const other = createFrames(topology);
     other.take(whole);
     assert.deepEqual(sorted(moment.markers), sorted(other.at(x).markers));
+    assert.deepEqual(sorted(moment.said), sorted(other.at(x).said));
     assert.deepEqual(plainSpread(moment.spread), plainSpread(other.at(x).spread));
     if (moment.sentence !== null) assert.equal(moment.sentence, other.at(x).sentence);
     told += moment.sentence === null ? 0 : 1;

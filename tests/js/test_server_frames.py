@@ -8,14 +8,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from snapshots.answers import frames
+from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.script import Log
+from snapshots.domain.simulators.seatunnel.simulation import run_seatunnel
 from snapshots.payloads.topologies import topology_of_recording
 from snapshots.store.reader import StoredRecording
 from snapshots.web.json import dumps
 from tests.builders import a_run, recorded, runs
 from tests.conftest import skip_or_fail
+from tests.dataflows import a_run_of, failing, two_pipelines, word_count
 from tests.domain.judging.edges import EDGES
 from tests.domain.judging.restored import RESTORED
+from tests.domain.simulators.seatunnel import a_job
 from tests.js.test_server_cuts import without_some_sends
 from tests.stack import ROOT
 from tests.store.folders import stored
@@ -91,6 +95,17 @@ def test_frames_of_a_thousand_recordings_say_what_the_server_answers():
 def test_frames_of_runs_that_went_back_and_of_edges_say_what_the_server_answers():
     logs = [make() for make in (*RESTORED, *EDGES)]
     try_recordings(len(logs), st.sampled_from(logs))
+
+
+def test_frames_of_dataflows_say_for_whom_their_coordinators_wait():
+    logs = [
+        run_dataflow(failing(a_run_of(word_count(2, records=20)), 14_000, "count[0]")).log,
+        run_seatunnel(a_job(two_pipelines())).log,
+    ]
+    cases = try_recordings(8, st.sampled_from(logs))
+    said = [each["whole"]["said"]["words"] for case in cases for each in case["places"]]
+    assert {len(words) for words in said} >= {1, 2}
+    assert any("waited for: " in words for each in said for words in each)
 
 
 def test_a_message_that_was_taken_back_before_its_send_never_enters_its_channel():
