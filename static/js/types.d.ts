@@ -856,6 +856,8 @@ interface PlayerState {
   snapshot: string | null;
   /** Positions of the dragged cut. */
   cut: number[] | null;
+  /** What is drawn strongly, with all else dimmed. */
+  witness: Witness | null;
   /** What can be drawn. */
   window: OpenWindow | null;
   /** The cut that the panels show. */
@@ -923,7 +925,24 @@ interface LinkTarget extends Partial<EventLink> {
   of: string;
   channel?: string;
   id?: string;
-  near?: EventLink;
+  /** The ends of a message that is the witness of a finding. */
+  sent?: EventLink;
+  received?: EventLink;
+}
+
+/** The message that is shown as the witness of a finding. */
+interface Witness {
+  channel: number;
+  id: string;
+  sent?: EventLink;
+  received?: EventLink;
+}
+
+/** An end of a witness: where it is drawn, in u and slots, and its name. */
+interface WitnessEnd {
+  x: number;
+  slot: number;
+  text: string;
 }
 
 /** A word of a sentence and what it selects. */
@@ -1302,6 +1321,9 @@ interface Scene {
   recordedAt: Record<string, number> | null | undefined;
   dragging: boolean;
   lanes?: Lanes;
+  witness?: Witness | null;
+  /** The row of its message, -1 if the window lacks it. */
+  witnessRow?: number;
 }
 
 /** The rows of messages and markers of a window. */
@@ -1510,6 +1532,7 @@ interface App {
   spacetime: ReturnType<typeof import("./views/workbench/spacetime.js").createSpacetime>;
   lanes: ReturnType<typeof import("./views/workbench/lanes.js").createLanes>;
   listed: ReturnType<typeof import("./views/workbench/listed.js").createListed>;
+  witness: ReturnType<typeof import("./views/workbench/witness.js").createWitness>;
   folds: ReturnType<typeof import("./views/workbench/folds.js").createFolds>;
   panels: ReturnType<typeof import("./views/workbench/panels.js").createPanels>;
   /** What exists on this page, for checking a view. */
@@ -1531,6 +1554,8 @@ interface App {
   link(): string;
   select(selection: Chosen | null): void;
   go(target: LinkTarget): Promise<void>;
+  /** Resolves with the place of an event on the axis, or null if it is not known. */
+  placeOf(process: number, index: number, at?: number): Promise<number | null>;
   messageRow(window: OpenWindow | null, message: { channel?: number; id?: string }): number;
   markerEvent(row: number): Chosen;
   eventsOf(p: number): number;

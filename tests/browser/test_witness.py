@@ -5,8 +5,35 @@ import re
 from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
-from tests.browser.test_workbench import until_plotly_has_drawn
+from tests.browser.test_workbench import open_view, until_plotly_has_drawn
 
+ORPHAN = ["A sends m1 (1,000)", "B receives m1"]
+LOST = ["B sends m2 (500)", "A receives m2"]
+
+NOTES = (
+    "(document.getElementById('wb-spacetime').layout?.annotations ?? []).map(({ text }) => text)"
+)
+NAMES = "document.getElementById('wb-spacetime').data.map(({ name }) => name)"
+BOXES = """() => {
+  const plot = document.getElementById("wb-spacetime");
+  const boxes = [...plot.querySelectorAll(".annotation .bg")]
+    .map((it) => it.getBoundingClientRect());
+  const { xaxis, yaxis, _size } = plot._fullLayout;
+  const { x, y } = plot.data.find(({ name }) => name === "witness");
+  const { left, top } = plot.getBoundingClientRect();
+  const ends = x.map((at, i) => [
+    left + _size.l + xaxis.d2p(at), top + _size.t + yaxis.d2p(y[i])]);
+  const [[x0, y0], [x1, y1]] = ends;
+  const along = Array.from(
+    { length: 101 }, (_, i) => [x0 + ((x1 - x0) * i) / 100, y0 + ((y1 - y0) * i) / 100]);
+  const [a, b] = boxes;
+  return {
+    inView: ends.every(([px]) => px > left + _size.l && px < left + _size.l + _size.w),
+    covers: boxes.some((box) => along.some(([px, py]) =>
+      px > box.left && px < box.right && py > box.top && py < box.bottom)),
+    overlap: a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom,
+  };
+}"""
 KINDS = "document.getElementById('wb-spacetime').data.map(({ type }) => type)"
 
 
@@ -51,3 +78,73 @@ def test_the_diagram_has_half_of_the_height_below_the_head(samples, page):
     top = page.locator(".wb-overview").bounding_box()["y"]
     height = page.locator("#wb-spacetime").bounding_box()["height"]
     assert height >= (page.viewport_size["height"] - top) / 2
+
+
+def expect_witness(page, texts: list[str]) -> None:
+    page.wait_for_function(f"texts => String({NOTES}) === String(texts)", arg=texts)
+    assert {"veil", "witness", "ends"} <= set(page.evaluate(NAMES))
+    assert page.evaluate(BOXES) == {"inView": True, "covers": False, "overlap": False}
+
+
+def expect_no_witness(page) -> None:
+    page.wait_for_function(f"{NOTES}.length === 0")
+    assert "veil" not in page.evaluate(NAMES)
+
+
+def test_the_page_opens_at_the_worst_finding_and_n_leads_to_the_next(samples, page):
+    page.goto("/")
+    open_sample(page, "Snapshots by the clock")
+    until_plotly_has_drawn(page)
+    expect_witness(page, ORPHAN)
+    page.keyboard.press("n")
+    expect_witness(page, LOST)
+    expect(page.locator("#wb-message")).to_contain_text("Snapshot s2")
+    expect(page.locator("#wb-verdict")).to_contain_text("m2")
+    page.keyboard.press("n")
+    expect_witness(page, ORPHAN)
+    page.keyboard.press("Shift+N")
+    expect_witness(page, LOST)
+    page.keyboard.press("?")
+    expect(page.locator("#wb-help")).to_contain_text("Next finding")
+    expect(page.locator("#wb-help")).to_contain_text("Previous finding")
+
+
+def test_a_click_on_a_witness_shows_it_and_escape_or_a_click_elsewhere_ends_that(samples, page):
+    page.goto("/")
+    open_sample(page, "Snapshots by the clock")
+    until_plotly_has_drawn(page)
+    page.locator(".wb-overview canvas").dblclick()
+    page.keyboard.press("Escape")
+    expect_no_witness(page)
+    page.locator("#wb-verdict").get_by_role("button", name="m1").click()
+    expect_witness(page, ORPHAN)
+    page.keyboard.press("Escape")
+    expect_no_witness(page)
+    page.locator("#wb-verdict").get_by_role("button", name="m1").click()
+    expect_witness(page, ORPHAN)
+    page.locator("#wb-states-body").get_by_role("button", name="B").click()
+    expect_no_witness(page)
+
+
+def test_an_address_that_says_another_view_is_kept(samples, page):
+    page.goto("/")
+    open_sample(page, "Snapshots by the clock")
+    until_plotly_has_drawn(page)
+    address = page.url.partition("?")[0]
+    open_view(page, f"{address}?from=1000&to=20000&t=3000")
+    until_plotly_has_drawn(page)
+    assert page.evaluate(NOTES) == []
+    open_view(page, f"{address}?snapshot=s2&message=m2%40B-%3EA")
+    until_plotly_has_drawn(page)
+    expect_witness(page, LOST)
+
+
+def test_a_consistent_snapshot_opens_at_its_span(samples, page):
+    """Two banks: s1 takes from 2.9 ms to 7.4 ms of 11 ms."""
+    page.goto("/")
+    open_sample(page, re.compile("two banks", re.I))
+    until_plotly_has_drawn(page)
+    left, right = page.evaluate("document.getElementById('wb-spacetime').layout.xaxis.range")
+    assert 500 < left < 2900
+    assert 7400 < right < 10000
+    assert page.evaluate(NOTES) == []

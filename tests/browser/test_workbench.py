@@ -46,12 +46,13 @@ WATCH_MARKS = """() => {
 
 @pytest.fixture
 def banks(samples, page):
-    """Return the drawn workbench of the two banks."""
+    """Return the drawn workbench of the two banks, with all of it in view."""
     page.goto("/")
     page.goto(
         page.get_by_role("link", name=re.compile("two banks", re.I)).first.get_attribute("href")
     )
     wait_until_drawn(page)
+    page.locator("#wb-overview-moving").dblclick()  # the whole recording is in view
     return page
 
 

@@ -62,7 +62,7 @@ test("each message on its way is counted once in each column that its line cross
 
 test("of a dense window only what crosses the cut is a line, above the density of all", () => {
   const scene = aScene(250);
-  assert.ok(isDense(scene.window));
+  assert.ok(isDense(scene));
   const positions = [300, 301, 290];
   const { contents, orphans } = channelsAt(scene.window, positions);
   const across = [...contents.values()].flat();
@@ -85,11 +85,19 @@ test("of a dense window only what crosses the cut is a line, above the density o
 
 test("where messages are few, each is a line and nothing is said", () => {
   const scene = aScene(20);
-  assert.equal(isDense(scene.window), false);
+  assert.equal(isDense(scene), false);
   assert.equal(densitySentence(scene), "");
   const { data } = stillFigure(scene);
   assert.equal(data.filter(({ type }) => type === "heatmap").length, 0);
   assert.ok(data.some((trace) => trace.mode === "lines" && linesOf(trace) === 60));
+});
+
+test("a part in which messages are few shows each as a line, whatever the window holds beside it", () => {
+  const scene = aScene(250);
+  const { from, to } = { from: 700, to: 760 };
+  const near = { ...scene, g: { ...scene.g, from, to } };
+  assert.equal(isDense(near), false);
+  assert.equal(densitySentence(near), "");
 });
 
 test("all lanes fit on request, with names that do not overprint each other", () => {

@@ -85,7 +85,8 @@ test("a view is plain JSON, and its JSON brings back everything at once", () => 
 });
 
 test("each field of the state that a listener can hear of is part of the view, or named here", () => {
-  const others = ["playing", "speed", "cones", "window", "shown", "moment", "marks", "notes", "overview", "pages"];
+  const others = ["playing", "speed", "cones", "window", "shown", "moment", "marks", "notes", "overview", "pages",
+    "witness"];
   const inView = [...Object.keys(VALUES), "from", "to"];
   assert.deepEqual([...inView, ...others].sort(), Object.keys(aState()).sort());
 });

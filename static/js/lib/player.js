@@ -51,6 +51,7 @@ export function createPlayer(extent, { schedule = nextFrame } = {}) {
     cones: null,
     snapshot: null,
     cut: null,
+    witness: null,
     window: null,
     shown: null,
     moment: null,

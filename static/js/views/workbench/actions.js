@@ -22,9 +22,11 @@ export function wireActions(app) {
    */
   app.go = async (target) => {
     if (target.of === "event") return goToEvent(target);
+    if (target.of === "message" && (target.sent || target.received)) {
+      return app.witness.show({ ...target, message: target.id });
+    }
     if (target.of === "message") {
       const message = { channel: topology.channelCode.get(target.channel), id: target.id };
-      if (target.near && app.messageRow(player.state.window, message) < 0) await goToEvent(target.near);
       return app.select({ of: "message", ...message });
     }
     const { processCode, channelCode } = topology;
@@ -37,14 +39,17 @@ export function wireActions(app) {
     const process = topology.processCode.get(id);
     app.select({ of: "event", process, index });
     app.spacetime.showLane(process);
-    const place = await placeOf(process, index, at);
+    const place = await app.placeOf(process, index, at);
     if (place === null) return;
     if (player.state.cut) player.bringIntoView(place);
     else player.seek(place);
   }
 
-  /** @param {number} process @param {number} index @param {number | undefined} at @returns {Promise<number | null>} */
-  async function placeOf(process, index, at) {
+  /**
+   * Resolves with the place of an event on the axis, or null if it is not known.
+   * @param {number} process @param {number} index @param {number | undefined} at
+   */
+  app.placeOf = async (process, index, at) => {
     const { window, axis } = player.state;
     const row = window?.exact && window.axis === axis ? eventRow(window, process, index) : -1;
     if (row >= 0) return window.events.x[row];
@@ -56,7 +61,7 @@ export function wireActions(app) {
       app.say(`The event could not be found: ${error.message}`);
       return null;
     }
-  }
+  };
 
   /**
    * Returns the row of a message in a window, or -1.
@@ -153,8 +158,8 @@ export function wireActions(app) {
   };
 
   app.back = () => {
-    if (player.state.cut) app.endCut();
-    else player.set({ selection: null });
+    if (player.state.cut && !player.state.witness) app.endCut();
+    else player.set({ selection: null, witness: null });
   };
 
   app.beginCut = async () => {

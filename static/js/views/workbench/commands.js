@@ -45,7 +45,13 @@ function commandList(app) {
     { name: "cut", title: "Drag the cut", keys: ["c"], run: () => (player.state.cut ? app.endCut() : app.beginCut()) },
     { name: "undo", title: "Undo the last move of the cut", keys: ["ctrl+z"], run: () => app.undoCut() },
     { name: "redo", title: "Redo it", keys: ["ctrl+shift+z", "ctrl+y"], run: () => app.redoCut() },
-    { name: "nearest", title: "Nearest consistent cut", keys: ["n"], run: () => app.nearest() },
+    {
+      name: "next-finding",
+      title: "Next finding; while the cut is dragged, the nearest consistent cut",
+      keys: ["n"],
+      run: () => (player.state.cut ? app.nearest() : app.witness.step(1)),
+    },
+    { name: "previous-finding", title: "Previous finding", keys: ["shift+n"], run: () => app.witness.step(-1) },
     { name: "idle", title: "Fold idle time, or show it", keys: ["i"], run: () => app.folds.toggle() },
     { name: "lanes", title: "Choose lanes: filter, sort, group, pin", keys: ["l"], run: () => app.lanes.openMenu() },
     { name: "fit-lanes", title: "Fit all lanes, or as before", keys: ["shift+l"], run: () => app.lanes.fit() },
@@ -105,6 +111,8 @@ function restoreAddress({ recording, player }) {
 const SHOWN = {
   arrowright: "→",
   arrowleft: "←",
+  "shift+l": "shift L",
+  "shift+n": "shift N",
   "shift+arrowright": "shift →",
   "shift+arrowleft": "shift ←",
   escape: "Esc",

@@ -6,17 +6,29 @@ import { IN_FLIGHT } from "../../lib/window.js";
 import { faded } from "./colours.js";
 import { isStub, slotsOf } from "./geometry.js";
 
-const DENSE = 600; // messages of a window from which on a line for each hides all others
+const DENSE = 600; // messages in view from which on a line for each hides all others
 const COLUMNS = 160;
 const ROWS_A_LANE = 3; // of the density, between a lane and the next
 const MOST_ROWS = 180;
 
 /**
- * Returns whether the messages of a window are drawn as a density.
- * @param {OpenWindow | null} window
+ * Returns the rows of the messages that are on their way at any time of the part in view.
+ * @param {Scene} scene
  */
-export function isDense(window) {
-  return Boolean(window?.exact) && window.messages.count > DENSE;
+function rowsInView({ window, g }) {
+  const { count, sentX, receivedX, received_index: received } = window.messages;
+  return Array.from({ length: count }, (_, row) => row).filter(
+    (row) => sentX[row] <= g.to && (received[row] === IN_FLIGHT || receivedX[row] >= g.from),
+  );
+}
+
+/**
+ * Returns whether messages are drawn as a density.
+ * @param {Scene} scene
+ */
+export function isDense(scene) {
+  if (!scene.window?.exact || scene.window.messages.count <= DENSE) return false;
+  return rowsInView(scene).length > DENSE;
 }
 
 /**
@@ -33,11 +45,13 @@ export function crossing(window, positions) {
  * Says what is drawn of the messages of a dense window.
  * @param {Scene} scene
  */
-export function densitySentence({ window, positions, snapshot }) {
-  if (!isDense(window)) return "";
+export function densitySentence(scene) {
+  if (!isDense(scene)) return "";
+  const { window, positions, snapshot } = scene;
   const { across, wrong } = crossing(window, positions);
-  const lines = across.size + wrong.size;
-  const rest = `${thousands(window.messages.count - lines)} messages as a density. `;
+  const rows = rowsInView(scene);
+  const lines = rows.filter((row) => across.has(row) || wrong.has(row)).length;
+  const rest = `${thousands(rows.length - lines)} messages as a density. `;
   return positions ? `${counted(lines, "line")}: what crosses the cut of ${snapshot}; ${rest}` : rest;
 }
 

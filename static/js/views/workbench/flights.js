@@ -3,6 +3,7 @@
 import { IN_FLIGHT } from "../../lib/window.js";
 import { inFlight, lineOf } from "./geometry.js";
 
+const DIMMED = 0.2; // beside the witness of a finding
 const FEW_LINES = 40; // up to so many, the way that each has come is drawn
 export const MOST_MARKS = 400; // more elements than these are slow
 
@@ -35,12 +36,13 @@ export function flightTraces(scene, flying, at) {
     placesOf(scene, window?.messages, flying.messages, at),
     placesOf(scene, window?.markers, flying.markers, at),
   ];
+  const opacity = scene.witness ? DIMMED : 1;
   return [
-    waysOf(messages, colours.message, scene.g.left),
-    waysOf(markers, colours.marker, scene.g.left),
+    waysOf(messages, colours.message, scene.g),
+    waysOf(markers, colours.marker, scene.g),
     marksOf(messages, "circle", 8, colours.message, scene.g),
     marksOf(markers, "diamond", 12, colours.marker, scene.g),
-  ];
+  ].map((trace) => ({ ...trace, opacity }));
 }
 
 /**
@@ -61,10 +63,12 @@ function placesOf({ g, topology }, table, rows, at) {
 
 /**
  * Returns a line for each message from where it was sent, or from the edge of the plot, to where it is.
- * @param {FlightPlace[]} places @param {string} color @param {number} left @returns {Trace}
+ * @param {FlightPlace[]} places @param {string} color @param {Geometry} g @returns {Trace}
  */
-function waysOf(places, color, left) {
-  const drawn = places.length > FEW_LINES ? [] : places;
+function waysOf(places, color, { left, top, plotBottom }) {
+  /** @param {number} y */
+  const isInView = (y) => y >= top && y <= plotBottom;
+  const drawn = places.length > FEW_LINES ? [] : places.filter(({ y0, y }) => isInView(y0) && isInView(y));
   const begins = drawn.map(({ x0, y0, x, y }) => {
     if (x0 >= left) return [x0, y0];
     return x <= left ? [x, y] : [left, y0 + ((y - y0) * (left - x0)) / (x - x0)];

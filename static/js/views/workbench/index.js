@@ -38,6 +38,7 @@ import { createTopology } from "./topology.js";
 import { createTransport } from "./transport.js";
 import { wireUndo } from "./undo.js";
 import { wireView } from "./view.js";
+import { createWitness } from "./witness.js";
 
 const MESSAGE_STAYS = 6000; // ms
 
@@ -99,6 +100,7 @@ async function mountWorkbench(root, data) {
   app.folds = createFolds(app);
   app.spacetime = createSpacetime(app);
   app.plotWidth = app.spacetime.plotWidth;
+  app.witness = createWitness(app);
   app.listed = createListed(app);
   const feed = createFeed(app, page.id);
   app.playing = feed.playing;

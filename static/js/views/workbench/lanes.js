@@ -44,8 +44,8 @@ export function createLanes(app) {
   app.root.querySelector('[data-panel="spacetime"] header').append(fitting);
 
   /** Fits all lanes into the height, or shows them as before. */
-  function fit() {
-    change({ fitted: !player.state.lanes.fitted, first: null });
+  function fit(fitted = !player.state.lanes.fitted) {
+    change({ fitted, first: null });
   }
 
   /**

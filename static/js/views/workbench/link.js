@@ -30,12 +30,16 @@ export async function openingView(app, kept) {
   player.set({ ...others, axis, snapshot });
   player.fitAll();
   if (view.from !== undefined) player.zoom(view.from, view.to);
+  else if (view.now === undefined && !selection && !cut && !app.live) await app.witness.open();
+  const shown = player.state.selection;
   if (selection?.of !== "event" || view.from !== undefined) app.loadView();
   const start = await startingPlace(app, axis);
   const now = view.now ?? start;
-  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to), cut, selection });
+  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to), cut, selection: selection ?? shown });
   if (now === start && !selection) app.standAtSnapshot();
-  if (selection?.of === "event" && view.from === undefined) await centre(app, selection);
+  if (view.from !== undefined) return;
+  if (selection?.of === "event") await centre(app, selection);
+  else if (selection?.of === "message") await app.witness.showMessage(selection);
 }
 
 /**

@@ -28,7 +28,7 @@ export function paintMoving(context, scene) {
   if (state.cones) drawCones(context, scene);
   if (scene.window?.exact && scene.window.axis === state.axis) {
     drawHighlight(context, scene, scene.hover, 0.5);
-    drawHighlight(context, scene, state.selection, 1);
+    if (!state.witness) drawHighlight(context, scene, state.selection, 1);
   }
   if (scene.cutX) drawCut(context, scene);
   drawCursor(context, scene);
@@ -50,7 +50,7 @@ function clearMargins(context, g) {
  */
 function drawFuture(context, { g, state, colours }) {
   const x = Math.max(g.left, g.x(state.now));
-  if (x >= g.width - g.right || state.cut) return;
+  if (x >= g.width - g.right || state.cut || state.witness) return;
   context.fillStyle = faded(colours.panel, 0.45);
   context.fillRect(x, g.top, g.width - g.right - x, g.plotBottom - g.top);
 }

@@ -42,7 +42,7 @@ export function nounsOf({ message, channel, process, sent, received }) {
     { text: process, target: { of: "process", process } },
   ];
   if (channel !== undefined) {
-    nouns.unshift({ text: message, target: { of: "message", channel, id: message, near: sent ?? received } });
+    nouns.unshift({ text: message, target: { of: "message", channel, id: message, sent, received } });
   }
   return nouns.filter(({ text }) => text !== undefined && text !== null);
 }

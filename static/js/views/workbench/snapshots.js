@@ -239,7 +239,7 @@ export function createSnapshots(app, summaries) {
     }
     renderOnce(
       verdict,
-      `snapshot ${summary.snapshot} ${summary.codes ? "" : "in brief"}`,
+      `snapshot ${summary.snapshot} ${summary.codes ? "" : "in brief"} ${app.witness.shownOf(summary.snapshot)?.sentence}`,
       () => [word(summary.verdict, summary.outcome), h("span", {}, ...snapshotSentence(summary))],
     );
     say(`Snapshot ${summary.snapshot}: ${summary.outcome ?? summary.verdict}.`);
@@ -249,7 +249,7 @@ export function createSnapshots(app, summaries) {
   function snapshotSentence(summary) {
     const href = `${app.urls.snapshotPage}/${encodeURIComponent(summary.snapshot)}`;
     const findings = summary.verdicts ?? [];
-    const worst = findings.find(({ verdict: name }) => name !== "consistent");
+    const worst = app.witness.shownOf(summary.snapshot) ?? findings.find(({ verdict: name }) => name !== "consistent");
     const others = findings.length - 1;
     const none = summary.codes ? [answersSentence(summary.answers ?? [])] : [];
     const words = worst?.sentence ? sentenceElements(worst.sentence, nounsOf(worst), app.go) : none;
@@ -343,7 +343,7 @@ export function createSnapshots(app, summaries) {
         drawStrip();
         load(state.snapshot);
       }
-      if (hasAny(keys, "snapshot", "detail", "cut", "shown")) drawVerdict(state);
+      if (hasAny(keys, "snapshot", "detail", "cut", "shown", "witness")) drawVerdict(state);
       if (hasAny(keys, "detail", "shown", "filters", "pages", "selection")) fill();
     },
   };

@@ -76,8 +76,11 @@ export function createSpacetime(app) {
 
   function scene(state = player.state) {
     const snapshot = app.snapshots.chosen();
+    const window = state.window?.axis === state.axis ? state.window : null;
     return {
-      window: state.window?.axis === state.axis ? state.window : null,
+      window,
+      witness: state.witness,
+      witnessRow: state.witness ? app.messageRow(window, state.witness) : -1,
       g: measures(),
       topology,
       arrangement: app.lanes.arrangement(),
@@ -204,7 +207,7 @@ export function createSpacetime(app) {
     };
     const at = later ? player.placeAfter(later / 1000) : state.now;
     const { width, height, from, to } = g;
-    const view = [width, height, from, to, g.firstRow, g.lanes, app.colours.ink].join(" ");
+    const view = [width, height, from, to, g.firstRow, g.lanes, app.colours.ink, state.witness?.id].join(" ");
     const data = [...flightTraces(moving, flying, at), ...saidTraces(moving)];
     return { data, size: { width, height }, view };
   }
@@ -233,7 +236,7 @@ export function createSpacetime(app) {
     if (panel.isFolded() || !state.window) return;
     const isZoomed = hasAny(keys, "from", "to");
     const isStale =
-      hasAny(keys, "window", "snapshot", "whole", "axis", "theme", "size", "lanes", "idle") ||
+      hasAny(keys, "window", "snapshot", "whole", "axis", "theme", "size", "lanes", "idle", "witness") ||
       (state.idle && keys.has("overview")) ||
       (keys.has("detail") && !state.window.events.count) ||
       (keys.has("cut") && Boolean(state.cut) !== handles.wereShown());
@@ -364,6 +367,16 @@ export function createSpacetime(app) {
       const { rowOf } = app.lanes.arrangement();
       if (rowOf[p] < 0) app.say(`${topology.processes[p].id} is hidden by the filter of the lanes.`);
       else if (!g.shows(p)) app.lanes.scrollTo(rowOf[p] - Math.floor((g.lanes - g.pinned) / 2), g);
+    },
+    /**
+     * Brings the lanes of processes into view, if need be by fitting all lanes.
+     * @param {number[]} processes
+     */
+    showLanes(processes) {
+      const g = measures();
+      const { rowOf } = app.lanes.arrangement();
+      if (processes.some((p) => rowOf[p] >= 0 && !g.shows(p))) app.lanes.fit(true);
+      processes.filter((p) => rowOf[p] < 0).forEach(this.showLane);
     },
     handles,
     drawFrame,

@@ -9,6 +9,7 @@ import { crossing, densityOf, isDense } from "./density.js";
 import { handleX, isStub, slotsOf, STUB_WIDTH } from "./geometry.js";
 import { baseLayout, plainAxis } from "./panel.js";
 import { foldText, timeAxis } from "./time-axis.js";
+import { witnessNotes, witnessTraces } from "./witness-marks.js";
 
 const MANY = 400; // messages, markers or events from which on they are drawn lighter
 const NEVER = 0.6; // share of the way to its target to which a message that never arrives is drawn
@@ -24,12 +25,13 @@ export function stillFigure(scene) {
   const { window } = scene;
   /** @type {Trace[]} */
   const data = [...folds(scene), lanes(scene), ...pinnedEdge(scene)];
-  if (window?.exact) {
-    data.push(...density(scene), ...bands(scene), ...messages(scene));
-    data.push(...markers(scene), ...signals(scene), ...events(scene), ...cutLine(scene));
-  } else if (window?.bins) {
-    data.push(heat(scene), ...bands(scene), ...markers(scene), ...signals(scene), ...events(scene));
-    data.push(...cutLine(scene));
+  if (window?.exact) data.push(...density(scene), ...bands(scene), ...messages(scene));
+  else if (window?.bins) data.push(heat(scene), ...bands(scene));
+  if (window) {
+    data.push(...markers(scene), ...signals(scene), ...events(scene));
+    const cut = cutLine(scene);
+    data.push(...witnessTraces(scene, laneRange(scene.g), cut));
+    return { data, layout: { ...layout(scene), annotations: witnessNotes(scene, cut.at(-1)) } };
   }
   return { data, layout: layout(scene) };
 }
@@ -148,7 +150,7 @@ function messages(scene) {
   const { window, colours, positions } = scene;
   const { across: flight, wrong: orphans } = crossing(window, positions);
   const [before, after, across, wrong, never] = [lineSet(), lineSet(), lineSet(), lineSet(), lineSet()];
-  const isOnlyCrossing = isDense(window);
+  const isOnlyCrossing = isDense(scene);
   for (let row = 0; row < window.messages.count; row += 1) {
     if (isOnlyCrossing && !orphans.has(row) && !flight.has(row)) continue;
     const set = orphans.has(row) ? wrong : flight.has(row) ? across : isAfter(scene, row) ? after : before;
@@ -213,7 +215,7 @@ function markers(scene) {
   }
   const many = window.markers.count > MANY;
   return [
-    line(others.x, others.y, faded(colours.marker, isDense(window) ? 0.15 : 0.35), 1),
+    line(others.x, others.y, faded(colours.marker, isDense(scene) ? 0.15 : 0.35), 1),
     line(chosen.x, chosen.y, faded(colours.marker, many ? 0.6 : 1), many ? 0.8 : 1.5),
     many ? outlines(ends, colours.marker, scene.g) : points(ends.x, ends.y, "diamond", 8, colours.marker),
   ].filter((trace) => trace.x.length);
@@ -312,7 +314,18 @@ function cutLine(scene) {
     if (last !== first) push(x, y, last, slot); // a closed group from its first to its last process
     if (slot === g.lanes - 1) push(x, y, last, slot + 0.4);
   });
-  return x.length ? [line(x, y, colours.accent, 2)] : [];
+  return x.length ? [...pastOf(x, y, scene), line(x, y, colours.accent, 2)] : [];
+}
+
+/**
+ * Fills what lies before a cut that crosses all lanes.
+ * @param {(number | null)[]} x @param {(number | null)[]} y @param {Scene} scene @returns {Trace[]}
+ */
+function pastOf(x, y, { g, colours }) {
+  if (x.includes(null)) return [];
+  const left = g.scale.u(g.from) - g.scale.span;
+  const edge = line([left, ...x, left], [y[0], ...y, y.at(-1)], colours.accent, 0);
+  return [{ ...edge, fill: "toself", fillcolor: faded(colours.accent, 0.07) }];
 }
 
 /** @param {(number | null)[]} x @param {(number | null)[]} y @param {number | null} a @param {number | null} b */
@@ -368,7 +381,8 @@ function heatMap(x, z, colours, g) {
 }
 
 /** @param {Scene} scene */
-function layout({ g, colours, axis, unit, arrangement, dragging }) {
+function layout(scene) {
+  const { g, colours, axis, unit, arrangement, dragging } = scene;
   const every = g.pitch ? Math.ceil(NAME / g.pitch) : 1;
   const most = Math.max(3, Math.floor((g.left - 12) / 7.2)); // characters of a name
   const short = shortNames(arrangement.rows, most);
