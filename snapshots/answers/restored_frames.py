@@ -76,7 +76,7 @@ def _restored(opened: Opened, place: float | None, to: float) -> RestoredFrame:
     is_new = place is None or pictures.page_of(run, math.floor(place)) != page
     faults = [fault for fault in run.faults if fault.place <= here]
     fresh = [fault for fault in faults if place is None or fault.place > place]
-    rows, differ = rows_at(run, here)
+    rows, differ, counted = rows_at(run, here)
     return {
         "beat": run.beat(here),
         "title": TITLES[run.beat(here) - 1],
@@ -86,6 +86,7 @@ def _restored(opened: Opened, place: float | None, to: float) -> RestoredFrame:
         "sums": sums_at(run, here),
         "rows": rows,
         "differ": differ,
+        "counted": counted,
         "ending": ending_of(opened) if here >= run.end else None,
         "moving": pictures.moving(run, page, to),
         "pictures": pictures.still(run, page) if is_new else None,

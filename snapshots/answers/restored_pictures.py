@@ -17,12 +17,12 @@ from snapshots.domain.replaying.restored_run import Flight, RestoredRun, Side
 from snapshots.domain.replaying.restored_sentences import amount
 
 PAGE = 60  # places
-MOST_LANES = 24
+MOST_LANES = 16
 MOST_MOVING = 150  # messages on their way that are drawn
 MOST_FAULTS = 20  # that a frame lists
 LONGEST = 14  # characters of a state or value in the picture
 TOP, BOTTOM = 34, 26  # pixels
-PITCHES = ((3, 76), (8, 54), (MOST_LANES, 36))  # pixels between lanes, for so many of them
+PITCHES = ((3, 76), (8, 54), (MOST_LANES, 32))  # pixels between lanes, for so many of them
 _SYMBOLS = {SEND: "triangle-up", RECEIVE: "triangle-down"}
 _STANDS_STILL = 5  # traces before those that move
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from snapshots.domain.model.defects import times
 from snapshots.domain.model.recording import MessageId
 from snapshots.domain.model.topology import ProcessId
 from snapshots.domain.model.values import same_amount
@@ -18,14 +19,22 @@ _ORDER = (OTHER, OPEN, WAITS, SAME)
 EMPTY, WITHOUT = "empty", "without state"
 
 
-def rows_at(run: RestoredRun, place: int) -> tuple[list[RestoredRow], int]:
+def rows_at(run: RestoredRun, place: int) -> tuple[list[RestoredRow], int, str]:
     """Return the rows of what both sides hold, those that differ first, and how many differ.
+
+    The text says so, and how many rows are left out.
 
     A row waits as long as its process has no state yet, or the channels are not all filled.
     """
     rows = [*_states(run, place), *_contents(run, place)]
     rows.sort(key=lambda row: _ORDER.index(row["verdict"]))
-    return rows[:MOST_ROWS], sum(row["verdict"] == OTHER for row in rows)
+    differ, hidden = sum(row["verdict"] == OTHER for row in rows), len(rows) - MOST_ROWS
+    more = times(hidden, "more row is", "more rows are")
+    parts = (
+        times(differ, "differs", "differ") if differ else "",
+        f"{more} not shown" if hidden > 0 else "",
+    )
+    return rows[:MOST_ROWS], differ, "; ".join(filter(None, parts))
 
 
 def _states(run: RestoredRun, place: int) -> Iterable[RestoredRow]:

@@ -23,6 +23,7 @@ MOST_ROWS = 60
 MOST_DRAWN = 40  # subtasks on one side
 MOST_SAID = 6  # operators, sources or sinks in a sentence
 MOST_SPLITS = 20  # of a source, in the table
+LONGEST = 18  # characters of a subtask in the picture, which fit beside it on a phone
 END = 3  # the place of the last beat; each beat is one place
 LEFT, RIGHT = 0.0, 1.0
 _FLIGHT_OFFSET = 0.22  # how much lower the line of what is in flight ends
@@ -59,6 +60,13 @@ def frames_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     return frames
 
 
+def not_drawn(plan: Mapping[str, Any]) -> str:
+    """Return how many operators with state the picture leaves out, as a sentence, or nothing."""
+    hidden = sum(bool(item["states"] or item["before"]) for item in plan["operators"])
+    hidden -= len(_Drawing(plan).blocks)
+    return f"{times(hidden, 'operator is', 'operators are')} not drawn." if hidden > 0 else ""
+
+
 def titles_of(engine: str) -> tuple[str, ...]:
     """Return the names of the beats in the words of an engine."""
     return SPARK_TITLES if engine == SPARK else TITLES
@@ -69,6 +77,7 @@ def _beat(
 ) -> RestoredFrame:
     is_refused = plan["answer"] == NO and place == 1
     problems = plan["problems"] if is_refused else []
+    rows = list(_rows(plan, place, is_refused=is_refused))
     says = (_emptied, _states, _in_flight, _going_on)[place]
     return {
         "beat": place + 1,
@@ -77,8 +86,11 @@ def _beat(
         "faults": [{"place": 1, "kind": "unknown", "sentence": item} for item in problems],
         "is_fault": is_refused,
         "sums": None,
-        "rows": list(_rows(plan, place, is_refused=is_refused))[:MOST_ROWS],
+        "rows": rows[:MOST_ROWS],
         "differ": 0,
+        "counted": f"{len(rows) - MOST_ROWS:,} more rows are not shown"
+        if len(rows) > MOST_ROWS
+        else "",
         "ending": _ending(plan) if is_last else None,
         "moving": [drawing.moving(0 if is_refused else place)],
         "pictures": [drawing.still()] if place == 0 else None,
@@ -300,7 +312,7 @@ class _Drawing:
             "paper_bgcolor": "rgba(0,0,0,0)", "plot_bgcolor": "rgba(0,0,0,0)",
             "showlegend": False, "dragmode": False, "hovermode": False,
             "font": {"family": "system-ui, sans-serif", "size": 12, "color": "var(--color-text)"},
-            "xaxis": {"range": [-0.75, 1.75], "fixedrange": True, "visible": False},
+            "xaxis": {"range": [-1.25, 2.25], "fixedrange": True, "visible": False},
             "yaxis": {"range": [self.rows + 0.2, -1.2], "fixedrange": True, "visible": False},
             "annotations": [
                 self._head(LEFT, "In the checkpoint"), self._head(RIGHT, "After the restore"),
@@ -376,4 +388,4 @@ def _along(old: int, new: int, *, is_over: bool) -> float:
 
 def _clipped(name: str) -> str:
     """Return a name with its end, which has the number of the subtask."""
-    return name if len(name) <= 26 else f"{name[:16]}…{name[-9:]}"
+    return name if len(name) <= LONGEST else f"{name[:8]}…{name[-9:]}"

@@ -80,6 +80,7 @@ class RestoredFrame(TypedDict):
         sums: the sums of both sides; null if the original keeps none.
         rows: what both hold, those that differ first, at most 60.
         differ: how many rows differ.
+        counted: the same in words, with how many rows are left out.
         ending: how the ends compare; null before the end.
         moving: for each side the last traces of its figure, which move.
         pictures: for each side the figure of what stands still; null if it is that of the frame
@@ -94,6 +95,7 @@ class RestoredFrame(TypedDict):
     sums: RestoredSums | None
     rows: list[RestoredRow]
     differ: int
+    counted: str
     ending: RestoredEnding | None
     moving: list[list[dict[str, Any]]]
     pictures: list[dict[str, Any]] | None

@@ -1997,6 +1997,7 @@ interface RestoredSides {
   sums: { texts: string[]; conserved: string; wrong: string } | null;
   rows: { name: string; of: string; texts: string[]; verdict: string }[];
   differ: number;
+  counted: string;
   ending: { alike: boolean | null; sentence: string } | null;
   moving: object[][];
   pictures: { data: object[]; layout: object }[] | null;

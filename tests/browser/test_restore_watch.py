@@ -88,3 +88,5 @@ def test_a_checkpoint_of_flink_goes_from_task_to_task(orders, page):  # noqa: F8
     page.get_by_role("button", name="Play", exact=True).click()
     expect(page.locator("[data-ending]")).to_contain_text("Flink restores", timeout=60_000)
     expect(page.locator("[data-rows]")).to_contain_text("split")
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0

@@ -8,9 +8,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from snapshots import access
-from snapshots.answers import inventory, restore, restored_frames, restored_tasks
+from snapshots.answers import (
+    inventory,
+    restore,
+    restored_frames,
+    restored_pictures,
+    restored_tasks,
+)
 from snapshots.answers.outcomes import colour_of, outcome_of
 from snapshots.answers.restored_run import MOST_EVENTS, NotRestoredYet
+from snapshots.domain.model.defects import times
+from snapshots.domain.replaying.restored_run import RestoredRun
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
@@ -87,6 +95,7 @@ def _tasks(request: HttpRequest, pk: int, plan: dict[str, Any]) -> dict[str, Any
         "verdict": restore_plan.VERDICTS[plan["answer"]],
         "end": end,
         "place": place,
+        "not_drawn": restored_tasks.not_drawn(plan),
         "data": {
             "recording": pk,
             "restored": "",
@@ -160,6 +169,7 @@ def _run(
         },
         "end": run.end,
         "place": place,
+        "not_drawn": _not_drawn(run),
         "told": told,
         "told_hidden": run.cut + 1 - len(told),
         "replayed": len(run.course.events),
@@ -172,6 +182,17 @@ def _run(
         ],
         "differences_hidden": max(0, report["differences_total"] - MOST_DIFFERENCES),
     }
+
+
+def _not_drawn(run: RestoredRun) -> str:
+    """Return how many processes the pictures leave out, as a sentence, or nothing."""
+    hidden = len(run.course.topology.processes) - len(restored_pictures.lanes_of(run))
+    if not hidden:
+        return ""
+    return (
+        f"{times(hidden, 'process is', 'processes are')} not drawn; those at which something goes "
+        "wrong come first. The table has all."
+    )
 
 
 def _event_link(recording: Recording, row: Snapshot, place: dict[str, Any] | None) -> str:

@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 from django.utils import timezone
 
-from snapshots.answers import restored_excerpt, restored_run
+from snapshots.answers import restored_excerpt, restored_pictures, restored_rows, restored_run
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.replaying.restore import restore
 from snapshots.domain.simulators.samples import two_banks
@@ -93,6 +93,16 @@ def test_a_frame_lists_first_what_differs_and_the_sum_that_is_off(client, ada):
     assert shown["rows"][0]["name"] == damaged.channel
     assert "missing" in shown["sums"]["wrong"]
     assert json.dumps(damaged.message)[1:-1] in shown["faults"][0]["sentence"]
+
+
+def test_what_is_not_drawn_or_not_listed_is_counted(client, ada, monkeypatch):
+    row = a_ready_recording(ada, two_banks())
+    monkeypatch.setattr(restored_pictures, "MOST_LANES", 1)
+    monkeypatch.setattr(restored_rows, "MOST_ROWS", 2)
+    assert "1 process is not drawn" in page_of(client, row)
+    (frame,) = frames_of(client, row, step=4)
+    assert frame["restored"]["counted"] == "1 more row is not shown"
+    assert len(frame["restored"]["moving"][0][1]["x"]) == 1
 
 
 def test_texts_of_a_log_are_no_markup_in_the_picture(client, ada):

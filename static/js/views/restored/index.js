@@ -98,7 +98,7 @@ function mount(run) {
   }
 
   /** @param {RestoredSides} sides @param {boolean} isBeat */
-  function say({ beat, title, sentence, faults, sums, rows, differ, ending, is_fault: isFault }, isBeat) {
+  function say({ beat, title, sentence, faults, sums, rows, counted, ending, is_fault: isFault }, isBeat) {
     for (const each of root.querySelectorAll("[data-beat]")) {
       each.setAttribute("aria-current", Number(each.dataset.beat) === beat ? "step" : "false");
     }
@@ -110,7 +110,7 @@ function mount(run) {
     setText(part("ending"), ending?.sentence ?? "");
     part("ending").dataset.level = ending?.alike ? "success" : ending?.alike === false ? "error" : "info";
     part("ending").hidden = !ending;
-    setText(part("differ"), differ ? `${differ} differ` : "");
+    setText(part("differ"), counted);
     const made = table(run.caption, ["", ...run.sides], rows.map(({ name, texts }) => [name, ...texts]));
     [...made.querySelectorAll("tbody tr")].forEach((row, i) =>
       row.classList.toggle("is-other", rows[i].verdict === "other"));
