@@ -1400,6 +1400,7 @@ interface Bundle {
   rim: number;
   bow: number;
   path: Point[];
+  bounds: LabelBox;
 }
 
 /** What the topology draws in one size. `at` has the circle of each process, -1 without one. */

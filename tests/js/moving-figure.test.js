@@ -53,6 +53,17 @@ test("a trace without marks has one out of view, for Plotly would leave the last
   assert.ok(calls[1][1] < -SIZE.width);
 });
 
+test("a trace that is the same as before is left alone", async () => {
+  const moved = [];
+  const animate = async (plot, { data, traces }) => moved.push([traces, data.map(({ x }) => x[0])]);
+  const load = async () => ({ react: () => {}, animate });
+  const figure = createMovingFigure(null, { load, config: {}, onError: assert.fail });
+  await figure.begin();
+  const [still, first, then] = [1, 2, 3].map((x) => ({ x: [x], y: [0] }));
+  for (const moving of [first, then, then]) figure.draw({ data: [still, moving], size: SIZE, view: "whole" });
+  assert.deepEqual(moved, [[[1], [3]]]);
+});
+
 /** @param {number} count of messages from A to B, all in flight from 10 to 30 */
 function aScene(count) {
   const channel = "A->B";

@@ -141,8 +141,11 @@ function boxesBeside({ x, y, r }, width, height) {
   return [...straight, ...corners].map(([dx, dy]) => boxAround(x + dx, y + dy, width, height));
 }
 
-/** @param {Point[]} path @returns {LabelBox} */
-function boundsOf(path) {
+/**
+ * Returns a box around a path.
+ * @param {Point[]} path @returns {LabelBox}
+ */
+export function boundsOf(path) {
   const [xs, ys] = [path.map(({ x }) => x), path.map(({ y }) => y)];
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   return { left: left - 1, right: right + 1, top: top - 1, bottom: bottom + 1 };

@@ -1,6 +1,6 @@
 /** What the topology draws, and where: circles of processes or of whole operators, and the channels between. Pure. */
 
-import { boxAround, meets } from "../../lib/labels.js";
+import { boundsOf, boxAround, meets } from "../../lib/labels.js";
 import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { groupOf } from "../../lib/lanes.js";
 import { dataflowOf, openOperators, placeDataflow } from "../../lib/operators.js";
@@ -101,7 +101,7 @@ function bundlesOf(channels, at) {
     if (source < 0 || target < 0 || source === target) continue;
     const key = source * at.length + target;
     /** @type {Bundle} */
-    const bundle = { source, target, codes: [], path: [], bow: 0, from: null, to: null, rim: 0 };
+    const bundle = { source, target, codes: [], path: [], bow: 0, from: null, to: null, rim: 0, bounds: null };
     if (!bundles.has(key)) bundles.set(key, bundle);
     bundles.get(key).codes.push(code);
   }
@@ -125,6 +125,7 @@ function bendAll(bundles, circles, radius) {
     const free = bends.find((bend) => !boxes.some((box) => meets(pathOf({ ...bundle, bow: own + bend }), box)));
     bundle.bow = own + (free ?? 0);
     bundle.path = pathOf(bundle);
+    bundle.bounds = boundsOf(bundle.path);
   }
 }
 

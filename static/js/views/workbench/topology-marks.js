@@ -234,11 +234,12 @@ function tokens({ bundleOf, covered, radius, colours }, state, name, at, marker)
     const along = table.received_index[row] < 0 ? 0.5 : Math.min(progress(table, row, at), 1);
     return pointOn(bundleOf.get(table.channel[row]), along);
   });
-  const isFew = name === "messages" && radius > SMALL && own.length <= FEW_FLYING;
+  const hasValues = name === "messages" && radius > SMALL;
+  const isFew = hasValues && own.length <= FEW_FLYING;
   const values = isFew ? withRoom(own.map((row) => shortValue(window.messages.value[row])), points, covered) : [];
   return {
     type: "scatter",
-    mode: "markers+text",
+    mode: hasValues ? "markers+text" : "markers", // an empty text takes as long as another
     ids: own.map((row) => `${table.channel[row]} ${table.sent_index[row]}`),
     x: points.map(({ x }) => x),
     y: points.map(({ y }) => y),
@@ -295,8 +296,11 @@ export function badgesOf(bundles, cut, { radius, taken, width }) {
     const places = ALONG.map((along) => pointOn(bundle, along))
       .map(({ x, y }) => boxAround(x, y, wide, big ? 16 : 12))
       .filter((place) => !covered.some((other) => overlap(place, other)));
-    const box = places.find((place) => !bundles.some((other) => other !== bundle && meets(other.path, place)))
-      ?? places[0];
+    /** @param {LabelBox} place */
+    const isClear = (place) => !bundles.some(
+      (other) => other !== bundle && overlap(other.bounds, place) && meets(other.path, place),
+    );
+    const box = places.find(isClear) ?? places[0];
     if (box) {
       covered.push(box);
       boxes.push({ ...box, text });

@@ -109,7 +109,8 @@ export function createTopology(app) {
       covered: [...covered, ...badges.boxes],
       bundleOf,
     };
-    standing = standingTraces(scene);
+    const before = new Map(standing.map((trace) => [JSON.stringify(trace), trace]));
+    standing = standingTraces(scene).map((trace) => before.get(JSON.stringify(trace)) ?? trace);
   }
 
   /**
