@@ -25,7 +25,7 @@ from snapshots.domain.model.topology import ProcessId
 HANDED_OUT, READY, RUNNING = "states handed out", "restoreState, READY_START", "RUNNING"
 COMPLETED_POINT = "completed point"
 NO_EVENT = "A log has no event for it. It lies between the steps around it."
-NOT_STORED = "Checkpoint files hold nothing of a start, and the log of the engine is not read here."
+NOT_STORED = "Checkpoint files hold nothing of a start. The log of the engine is not read for it."
 NOT_SO = "The log has no such event."
 START_KINDS = frozenset(
     (*BACK_KINDS, INTERNAL, TX_RECOVER_COMMIT, SPLIT_RETURNED, END, FINISH, CP_REQUEST, CP_TRIGGER)
