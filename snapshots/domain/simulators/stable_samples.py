@@ -1,12 +1,19 @@
-"""Samples of two more stable properties of section 1 of the paper: phases, and garbage.
+"""Samples of two stable properties of section 1 of the paper, and of collecting (section 3.3).
 
 Source: Chandy and Lamport, "Distributed Snapshots", ACM TOCS 3(1), 1985.
 """
 
+from dataclasses import replace
+
 from snapshots.domain.model import shapes
+from snapshots.domain.model.topology import ProcessId
+from snapshots.domain.simulators.basic import simulate
 from snapshots.domain.simulators.phased import Phases
+from snapshots.domain.simulators.protocols.flooding import COLLECTS
 from snapshots.domain.simulators.sample import Sample, snapshotted
 from snapshots.domain.simulators.script import Log, Script
+from snapshots.domain.simulators.simulation import Simulation, SnapshotStart
+from snapshots.domain.simulators.workloads import Bank
 
 
 def phase_by_phase() -> Log:
@@ -20,6 +27,22 @@ def phase_by_phase() -> Log:
         mean_delay=4_000,
         mean_pause=1_500,
     )
+
+
+def everyone_learns_it() -> Log:
+    """Return a run in which the pieces of s1 are passed on until all know the whole state."""
+    simulation = Simulation(
+        shapes.ring(4),
+        Bank(),
+        seed=3,
+        events=60,
+        snapshots=(SnapshotStart(8_000, (ProcessId("p1"),)),),
+        mean_delay=3_000,
+        mean_pause=4_000,
+        collect=True,
+    )
+    header = replace(simulation.header("everyone learns it"), extra={COLLECTS: True})
+    return Log(header, tuple(simulate(simulation)))
 
 
 def a_reference_under_way() -> Log:
@@ -67,6 +90,14 @@ def _heap(*objects: str, refers_to: tuple[str, ...] = ()) -> dict[str, list[str]
 
 
 STABLE_SAMPLES = (
+    Sample(
+        "collecting",
+        "Everyone learns it",
+        "Four banks on a ring record a snapshot; then each passes on what it recorded, and what it "
+        "hears for the first time (section 3.3 of the paper). p1 is the first to know all four "
+        "pieces, p4 the last. The pieces travel as messages, and no balance changes by them.",
+        everyone_learns_it,
+    ),
     Sample(
         "phases",
         "Phase by phase",

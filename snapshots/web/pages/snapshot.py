@@ -20,6 +20,7 @@ from snapshots.domain.model.recording import SnapshotId
 from snapshots.domain.reviewing.place_text import write_place
 from snapshots.domain.reviewing.places import SnapshotPlace
 from snapshots.domain.shrinking.description import PART_OF
+from snapshots.domain.simulators.protocols.flooding import COLLECTS
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording, Snapshot
 from snapshots.payloads.jobs import job_detail
@@ -49,6 +50,7 @@ from webapp.accounts.auth import SignedInRequest
 
 ROWS = 200
 MOST_NOTES = 20
+MOST_PIECES = 12  # in a row of who knew which piece when
 MOST_DRAWN = 2_000  # processes in the picture of who recorded when
 
 
@@ -182,10 +184,15 @@ def _timeline(
 
 def _knowledge(recording: Recording, row: Snapshot) -> dict[str, Any] | None:
     """Return who knew the whole state when, soonest first; None if the run collected no pieces."""
-    if not (recording.parameters or {}).get("collect"):
+    stored = open_recording(recording)
+    is_said = stored.manifest.header_extra.get(COLLECTS) is True
+    if not (is_said or (recording.parameters or {}).get("collect")):
         return None
-    processes = replay.knowledge(open_recording(recording), row.snapshot)["processes"]
-    rows = [{"process": process, **knowledge} for process, knowledge in processes.items()]
+    processes = replay.knowledge(stored, row.snapshot)["processes"]
+    rows = [
+        {"process": process, **knowledge, "learned": _learned(knowledge["pieces"])}
+        for process, knowledge in processes.items()
+    ]
     rows.sort(key=lambda item: item["whole"]["at"] if item["whole"] else math.inf)
     return {
         "rows": rows[:ROWS],
@@ -193,6 +200,12 @@ def _knowledge(recording: Recording, row: Snapshot) -> dict[str, Any] | None:
         "hidden": len(rows[ROWS:]),
         "whole": sum(item["whole"] is not None for item in rows),
     }
+
+
+def _learned(pieces: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, Any]]:
+    """Return the first pieces that a process knew, each with its time, soonest first."""
+    ordered = sorted(pieces.items(), key=lambda item: item[1]["index"])
+    return [(owner, place["at"]) for owner, place in ordered[:MOST_PIECES]]
 
 
 def _checkpoint_link(stored: StoredRecording, recording: Recording, row: Snapshot) -> str:

@@ -6,6 +6,7 @@ from snapshots.domain.assembling.assembly import assemble
 from snapshots.domain.judging.cuts import Cut, contents, cut_at, state_at
 from snapshots.domain.judging.verdicts import judge
 from snapshots.domain.replaying.restore import restore
+from snapshots.domain.simulators.protocols.flooding import knowledge
 from snapshots.domain.simulators.samples import SAMPLES
 
 BY_SLUG = {sample.slug: sample for sample in SAMPLES}
@@ -114,3 +115,11 @@ def test_fifty_processes_take_several_snapshots_at_once_with_much_in_flight():
 def test_descriptions_are_two_or_three_sentences():
     for sample in SAMPLES:
         assert 2 <= sample.description.count(". ") + 1 <= 3, sample.slug
+
+
+def test_everyone_comes_to_know_the_whole_state_p1_first_and_p4_last():
+    known = knowledge(recording_of("collecting"), "s1")
+    whole = {process: known.whole(process).at for process in known.learned}
+    assert sorted(whole, key=whole.get) == ["p1", "p2", "p3", "p4"]
+    assert (whole["p1"], whole["p4"]) == (22_254, 31_807)
+    assert known.learned["p3"]["p2"].at == 11_164

@@ -13,6 +13,7 @@ from snapshots.domain.model.recording import LoggedEvent
 from snapshots.domain.model.values import canonical
 from snapshots.domain.simulators.samples import two_banks
 from snapshots.domain.simulators.script import Log, Script
+from snapshots.domain.simulators.stable_samples import everyone_learns_it
 from snapshots.files.recordings import open_recording
 from snapshots.models import Job, Recording
 from snapshots.web.pages import links
@@ -289,3 +290,10 @@ def test_one_reason_is_said_once_and_older_snapshots_say_that_they_have_no_answe
     assert "Cut, channels, states, rule" in shown
     row.snapshots.update(answers=[])
     assert "judged by an older version" in snapshot_page(client, row)
+
+
+def test_a_sample_that_collects_says_which_piece_came_when(client, ada):
+    row = a_ready_recording(ada, everyone_learns_it())
+    page = words(snapshot_page(client, row))
+    assert "Who knew the whole state when 4 of 4 processes" in page
+    assert "p3 25.185 ms 4 p3 11.164 ms p2 11.164 ms p1 25.185 ms p4 25.185 ms" in page

@@ -30,6 +30,7 @@ from snapshots.domain.model.recording import (
 from snapshots.domain.model.topology import ChannelId, JsonText, ProcessId
 from snapshots.domain.model.values import canonical, parsed
 
+COLLECTS = "collects"  # in the header of a log in which processes collect pieces
 MARK = '"piece"'  # in the text of every value that holds a piece
 
 
