@@ -94,7 +94,7 @@ test("where messages are few, each is a line and nothing is said", () => {
 
 test("a part in which messages are few shows each as a line, whatever the window holds beside it", () => {
   const scene = aScene(250);
-  const { from, to } = { from: 700, to: 760 };
+  const { from, to } = { from: 1400, to: 1460 };
   const near = { ...scene, g: { ...scene.g, from, to } };
   assert.equal(isDense(near), false);
   assert.equal(densitySentence(near), "");

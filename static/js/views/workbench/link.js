@@ -31,11 +31,10 @@ export async function openingView(app, kept) {
   player.fitAll();
   if (view.from !== undefined) player.zoom(view.from, view.to);
   else if (view.now === undefined && !selection && !cut && !app.live) await app.witness.open();
-  const shown = player.state.selection;
   if (selection?.of !== "event" || view.from !== undefined) app.loadView();
   const start = await startingPlace(app, axis);
   const now = view.now ?? start;
-  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to), cut, selection: selection ?? shown });
+  player.set({ now: Math.min(Math.max(now, player.bounds().from), player.bounds().to), cut, selection });
   if (now === start && !selection) app.standAtSnapshot();
   if (view.from !== undefined) return;
   if (selection?.of === "event") await centre(app, selection);

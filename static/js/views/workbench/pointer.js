@@ -146,7 +146,7 @@ export function wirePointer(app, { canvas, measures, window, setHover, scrollLan
     else if (target?.of === "marker") app.select(app.markerEvent(target.row));
     else if (target && target.of !== "fold") app.select(withoutRow(target));
     else {
-      player.set({ selection: null });
+      player.set({ selection: null, witness: null });
       if (!player.state.cut) player.seek(app.snap(measures().at(px)));
     }
   }

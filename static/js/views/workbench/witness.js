@@ -10,6 +10,7 @@ export function createWitness(app) {
   const { player, topology, snapshots } = app;
   /** @type {{ snapshot: string, finding: Finding } | null} */
   let current = null;
+  let isSelected = false; // whether the message of the witness is selected, too
 
   /**
    * Resolves with the findings against a snapshot, or why it is not known, the worst first.
@@ -24,16 +25,17 @@ export function createWitness(app) {
 
   /**
    * Shows a message of a finding: both its ends in view and named, all else dimmed.
-   * @param {Finding} finding
+   * @param {Finding} finding @param {boolean} [selects] whether the message is selected, too
    */
-  async function show({ channel, message, sent, received }) {
+  async function show({ channel, message, sent, received }, selects = true) {
     const ends = [sent, received].filter(Boolean);
     const codes = ends.map(({ process }) => topology.processCode.get(process));
     const found = await Promise.all(ends.map(({ index, at }, i) => app.placeOf(codes[i], index, at)));
     const places = found.filter((place) => place !== null);
     if (!places.length) return;
     const target = { channel: topology.channelCode.get(channel), id: message };
-    player.set({ witness: { ...target, sent, received }, selection: { of: "message", ...target } });
+    isSelected = selects;
+    player.set({ witness: { ...target, sent, received }, ...(selects && { selection: { of: "message", ...target } }) });
     const [from, to] = [Math.min(...places), Math.max(...places)];
     const all = player.bounds();
     const fewEvents = ((all.to - all.from) / Math.max(player.extent.steps, 1)) * 4;
@@ -44,11 +46,11 @@ export function createWitness(app) {
 
   /**
    * Shows a finding; one without a message by what it names, at the span of its snapshot.
-   * @param {string} snapshot @param {Finding} finding
+   * @param {string} snapshot @param {Finding} finding @param {boolean} [selects]
    */
-  async function showFinding(snapshot, finding) {
+  async function showFinding(snapshot, finding, selects) {
     current = { snapshot, finding };
-    if (finding.sent || finding.received) return show(finding);
+    if (finding.sent || finding.received) return show(finding, selects);
     player.set({ selection: null });
     app.fit();
     const { channel, process } = finding;
@@ -92,7 +94,8 @@ export function createWitness(app) {
   player.subscribe(({ selection, witness, snapshot }, keys) => {
     if (!witness) return;
     const isSame = selection?.of === "message" && selection.id === witness.id && selection.channel === witness.channel;
-    if (!isSame || (keys.has("snapshot") && current && current.snapshot !== snapshot)) end();
+    const isLeft = selection ? !isSame : isSelected;
+    if (isLeft || (keys.has("snapshot") && current && current.snapshot !== snapshot)) end();
   });
 
   return {
@@ -123,7 +126,7 @@ export function createWitness(app) {
       const findings = (await findingsOf(snapshot)).filter(({ sent, received }) => sent || received);
       const [worst] = WORST_FIRST.flatMap((name) => findings.filter(({ verdict }) => verdict === name));
       const finding = worst ?? findings[0];
-      if (finding) return showFinding(snapshot, finding);
+      if (finding) return showFinding(snapshot, finding, false);
       if (axis === "time") app.fit();
     },
   };
