@@ -15,6 +15,7 @@ from snapshots.domain.dataflow_logs.dataflow import PLAIN, TWO_PHASE, DataflowRe
 from snapshots.domain.dataflow_logs.events import DISCARDED, SKIPPED
 from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.simulators.dataflows.parameters import FailAt
+from snapshots.domain.simulators.protocols import seatunnel_task
 from snapshots.domain.simulators.seatunnel.regions import GO_ON, REGION, RESTART, Taken
 from snapshots.domain.simulators.seatunnel.simulation import run_seatunnel
 from snapshots.simulating.sinks_and_sources import table
@@ -183,12 +184,30 @@ def test_a_failure_during_a_restart_restarts_both_parts_together():
     assert run.counted.finished
 
 
+class Turning:
+    """The tasks' functions with an enumerator that hands each split to the next reader in turn."""
+
+    def __init__(self):
+        self.turn = 0
+
+    def __getattr__(self, name):
+        return getattr(seatunnel_task, name)
+
+    def owners(self, splits, loads):
+        owners = []
+        for split in splits:
+            owners.append((split, list(loads)[self.turn % len(loads)]))
+            self.turn += 1 + (self.turn % 3 == 2)
+        return tuple(owners)
+
+
 def test_a_split_goes_back_to_the_reader_that_had_it():
-    run = run_seatunnel(a_failing_job(assign_every=4_000))
+    job = replace(a_failing_job(), dataflow=word_count(3, records=60))
+    run = run_seatunnel(job, steps=Turning())
     given = [(extra["rid"][0], e.channel) for e, extra in of_kind(run, "send")
              if e.process == "source.enumerator"]  # fmt: skip
-    assert len(given) == 4
-    assert len(set(given)) == 2
+    assert len(given) == 6
+    assert len(set(given)) == 3
 
 
 @pytest.mark.parametrize(
