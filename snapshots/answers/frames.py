@@ -20,7 +20,7 @@ from snapshots.payloads.arrays import typed_array
 from snapshots.payloads.frames import changes_payload, json_texts
 from snapshots.payloads.outlines import MOST_OUTLINED
 from snapshots.problems import Invalid, NotFound
-from snapshots.store.changes import Changes, Happened
+from snapshots.store.changes import MOST_COUNTED, Changes, Happened
 from snapshots.store.control import Control
 from snapshots.store.cut import StoredCut
 from snapshots.store.explaining import last_event, sentences
@@ -270,8 +270,18 @@ def _spread(
         "not_told": typed_array(not_told),
         "not_told_why": typed_array(which),
         "why": why,
+        "counts": _counts(spreading, positions),
         "noted": typed_array(noted),
         "noted_count": typed_array(counts),
         "noted_messages": [[message.id for message in each] for each in messages],
         "noted_values": [json_texts(message.value for message in each) for each in messages],
     }
+
+
+def _counts(spreading: Spreading, positions: Ints) -> list[str]:
+    """Say the counts n, n', m and m' of each channel; nothing of many channels."""
+    tables = spreading.tables
+    codes = tables.all_channels
+    if len(codes) > MOST_COUNTED:
+        return []
+    return spreading.counts(codes, positions[tables.source], positions[tables.target])

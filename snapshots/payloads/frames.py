@@ -82,6 +82,8 @@ class SpreadHere(TypedDict):
         not_told: the codes of the channels of which the log does not tell what is noted.
         not_told_why: the place in ``why`` of the reason for each of them.
         why: the reasons, as sentences.
+        counts: the counts n, n', m and m' of each channel, as a sentence, in the order of the
+            codes; empty in a recording of more than 200 channels.
         noted: the codes of the channels with noted messages.
         noted_count: how many messages are noted of each of them.
         noted_messages: the ids of the first messages noted of each.
@@ -102,6 +104,7 @@ class SpreadHere(TypedDict):
     not_told: TypedArray
     not_told_why: TypedArray
     why: list[str]
+    counts: list[str]
     noted: TypedArray
     noted_count: TypedArray
     noted_messages: list[list[str]]

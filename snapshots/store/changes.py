@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from snapshots.domain.model.recording import APPLICATION_KINDS, MessageId
+from snapshots.domain.model.recording import APPLICATION_KINDS, RECEIVE, SEND, MessageId
 from snapshots.domain.model.topology import JsonText
 from snapshots.store.control import Control
 from snapshots.store.cut import WATERMARK_KINDS
@@ -24,6 +24,7 @@ from snapshots.store.mapped import Ints, ragged
 from snapshots.store.spreading import Spreading
 from snapshots.store.tables import COORDINATES, Tables
 
+MOST_COUNTED = 200  # channels of a recording whose counts are told
 Test = Callable[[Ints], NDArray[np.bool_]]
 Coded = tuple[Ints, Ints]  # the places of events, and a code for each
 
@@ -168,6 +169,9 @@ class SpreadOn:
         phase_event: the places of the events after which the phase may be another.
         phase: the phase after each of them.
         phase_said: how far it has come then, as a sentence.
+        counted_event: the places of the sends and receives on channels whose counts are told.
+        counted: the codes of these channels.
+        counted_said: the counts n, n', m and m' of the channel then, as a sentence.
     """
 
     recorded_event: Ints
@@ -186,6 +190,9 @@ class SpreadOn:
     phase_event: Ints
     phase: list[str]
     phase_said: list[str]
+    counted_event: Ints
+    counted: Ints
+    counted_said: list[str]
 
 
 class Changes:
@@ -296,12 +303,28 @@ class Changes:
         return SpreadOn(
             recorded_at, processes, opened_at, opened, locked_at, locked,
             event[kept][order], codes, ordinals, ids, values,
-            self._place(done, spreading.done[done]), done, *phases,
+            self._place(done, spreading.done[done]), done, *phases, *self._counts(spreading),
         )  # fmt: skip
 
     def _fresh(self, test: Test) -> Ints:
         """Return the codes of which something holds at the right cut and not at the left one."""
         return np.flatnonzero(test(self.right) & ~test(self.left))
+
+    def _counts(self, spreading: Spreading) -> tuple[Ints, Ints, list[str]]:
+        """Return the places of sends and receives, their channels, and the counts then."""
+        is_message = np.isin(self.happened.kind, self.tables.kind_codes({SEND, RECEIVE}))
+        if len(self.tables.all_channels) > MOST_COUNTED:
+            is_message[:] = False
+        event = np.flatnonzero(is_message & (self.happened.channel != NONE))
+        codes, positions = self.happened.channel[event].astype(np.int64), self.left.copy()
+        wanted, ends = dict(zip(event.tolist(), codes.tolist(), strict=True)), []
+        for place, process in enumerate(self._events[0].tolist()):
+            positions[process] += 1
+            if place in wanted:
+                code = wanted[place]
+                ends.append(positions[[self.tables.source[code], self.tables.target[code]]])
+        source, target = np.array(ends, np.int64).reshape(-1, 2).T
+        return event, codes, spreading.counts(codes, source, target)
 
     def _phases(
         self, spreading: Spreading, recorded: Coded, opened: Coded, locked: Coded

@@ -36,7 +36,7 @@ def channel_counts(
     sent = tables.messages.sent(codes, source)
     received = tables.messages.ended(codes, target)
     in_order = tables.messages.end_of_received(codes, target) == received
-    without_send = _channels_with_strays(tables)
+    without_send = channels_with_strays(tables)
     return [
         not_known(channel.id, RESTORED if went_back else NO_SEND)
         if (went_back := int(tables.target[code]) in tables.restores) or code in without_send
@@ -63,7 +63,7 @@ def _positions(snapshot: StoredSnapshot, channels: Sequence[Channel]) -> tuple[I
     return np.array(source, np.int64), np.array(target, np.int64)
 
 
-def _channels_with_strays(tables: Tables) -> frozenset[int]:
+def channels_with_strays(tables: Tables) -> frozenset[int]:
     """Return the codes of the channels on which a received message has no send."""
     batch = tables.strays.batch
     codes = batch.column("channel").to_numpy()

@@ -7,10 +7,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from snapshots.domain.judging.channel_counts import NO_SEND, RESTORED, CountsSoFar
 from snapshots.domain.judging.spreading import MOST_NAMED, Progress, Some, marker_tells
 from snapshots.domain.model.derived import is_derived
 from snapshots.domain.model.recording import RECORD_CHANNEL, SnapshotId
 from snapshots.domain.model.topology import Channel, Process
+from snapshots.store.channel_counts import channels_with_strays
 from snapshots.store.events import snapshot_positions
 from snapshots.store.layout import IN_FLIGHT, NONE
 from snapshots.store.mapped import Ints, rows_of_snapshot
@@ -175,6 +177,50 @@ class Spreading:
             "Markers or messages overtake others there, so a marker does not say what is noted.",
         ]
         return codes, inside.astype(np.int64) + self.channels[codes], reasons
+
+    @cached_property
+    def marker_sends(self) -> Ints:
+        """The index at the source at which the marker of each channel is sent: int64[C]."""
+        sends = np.full(len(self.tables.all_channels), IN_FLIGHT)
+        for part in reversed(self.tables.markers.table.parts):
+            rows = np.flatnonzero(part.numbers("snapshot", slice(0, part.num_rows)) == self.code)
+            codes, first = np.unique(part.numbers("channel", rows), return_index=True)
+            sends[codes] = part.numbers("sent_index", rows)[first]
+        return sends
+
+    def counts(self, codes: Ints, source: Ints, target: Ints) -> list[str]:
+        """Say the counts of section 3.1 of channels [N], whose ends have these positions [N]."""
+        ends = self.tables.source[codes], self.tables.target[codes]
+        sent, records = self.tables.messages.sent, self.records
+        received = self.tables.messages.ended
+        before = np.minimum(records[ends[1]], self.ends[codes])
+        columns = (
+            sent(codes, np.minimum(source, records[ends[0]])),
+            sent(codes, np.minimum(source, self.marker_sends[codes])),
+            received(codes, np.minimum(target, records[ends[1]])),
+            received(codes, np.minimum(target, before)),
+        )
+        reasons = self._why_not_counted
+        return [
+            reasons.get(code)
+            or CountsSoFar(
+                n, last if self.has_markers else None, m, first if self.has_markers else None
+            ).said()
+            for code, n, last, m, first in zip(
+                codes.tolist(), *(column.tolist() for column in columns), strict=True
+            )
+        ]
+
+    @cached_property
+    def _why_not_counted(self) -> dict[int, str]:
+        codes, which, why = self.not_told
+        not_told = zip(codes.tolist(), which.tolist(), strict=True)
+        back = np.flatnonzero(np.isin(self.tables.target, list(self.tables.restores)))
+        return (
+            {code: f"Not known: {why[place]}" for code, place in not_told}
+            | dict.fromkeys(back.tolist(), RESTORED)
+            | dict.fromkeys(channels_with_strays(self.tables), NO_SEND)
+        )
 
     def notes(self, codes: Ints, sent: Ints, received: Ints) -> Mask:
         """Tell which messages are noted, of those that leave a channel.

@@ -420,6 +420,8 @@ interface Spread {
   done: Set<number>;
   /** Why the log does not tell what is noted, by the code of the channel. */
   notTold: Map<number, string>;
+  /** The counts n, n', m and m' of each channel so far, as a sentence; none of many channels. */
+  counts: string[];
   noted: Map<number, { count: number; messages: MessageInFlight[] }>;
 }
 
@@ -427,6 +429,7 @@ interface Spread {
 interface Recording {
   stage: string;
   why?: string;
+  counts?: string;
   count: number;
   messages: MessageInFlight[];
 }

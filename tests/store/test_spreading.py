@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from snapshots.domain.judging.cuts import Cut
+from snapshots.domain.judging.channel_counts import ChannelCounts, Contents, counts
+from snapshots.domain.judging.cuts import Cut, has_arrived, received_index
 from snapshots.domain.judging.snapshot_log import SnapshotLog, snapshot_logs
 from snapshots.domain.judging.spreading import (
     COMPLETE,
@@ -15,8 +16,9 @@ from snapshots.domain.judging.spreading import (
     spread_at,
 )
 from snapshots.domain.model.recording import Recording
+from snapshots.domain.model.topology import Channel
 from snapshots.store.reader import StoredRecording
-from tests.builders import a_run, recorded, runs
+from tests.builders import a_run, correct_runs, recorded, runs
 from tests.domain.judging.edges import EDGES
 from tests.domain.judging.restored import RESTORED
 from tests.effort import examples
@@ -91,3 +93,53 @@ def test_what_overtook_another_is_noted_before_it():
     with stored(recording) as opened:
         positions = opened.tables.events.length
         assert opened.spreading("s").noted(positions)[1].tolist() == [1, 0]
+
+
+def recorded_counts(recording: Recording, log: SnapshotLog, channel: Channel) -> ChannelCounts:
+    """Count the messages of a channel of a snapshot, and compare with what it recorded."""
+    messages = recording.messages.get(channel.id, ())
+    source, target = log.positions[channel.source], log.positions[channel.target]
+    ordinals = {message.id: message.ordinal for message in messages}
+    return counts(
+        channel.id,
+        Contents(
+            sum(message.sent_index < source for message in messages),
+            sum(has_arrived(m) and received_index(m) < target for m in messages),
+            [ordinals[name] for name in log.channels[channel.id].messages or ()],
+        ),
+    )
+
+
+@settings(max_examples=examples(20), deadline=None)
+@given(log=correct_runs(max_processes=6))
+def test_the_counts_so_far_end_as_what_the_snapshot_recorded(log):
+    recording = recorded(log)
+    with stored(recording) as opened:
+        positions, channels = opened.tables.events.length, opened.topology.channels
+        ends = positions[opened.tables.source], positions[opened.tables.target]
+        for each in snapshot_logs(recording):
+            said = opened.spreading(each.id).counts(opened.tables.all_channels, *ends)
+            for text, channel in zip(said, channels, strict=True):
+                row = recorded_counts(recording, each, channel)
+                assert row.holds
+                assert f"n = {row.n:,}, " in text
+                assert f"m = {row.m:,}, " in text
+                assert "hold so far." in text
+                if row.n_of_channel is not None:
+                    assert f"n' = {row.n_of_channel:,}, " in text
+                    assert f"m' = {row.m_of_channel:,}:" in text
+
+
+def test_a_message_between_record_and_marker_breaks_an_equation_from_then_on():
+    run = a_run().record("p", "s").send("p->q", "m1", 1).send_marker("p->q", "s")
+    recording = recorded(run.receive("p->q", "m1").receive_marker("p->q", "s").record("q", "s"))
+    with stored(recording) as opened:
+        said = [
+            opened.spreading("s").counts(np.array([0]), np.array([p]), np.array([q]))[0]
+            for p, q in ((1, 0), (2, 0), (3, 1))
+        ]
+    assert said == [
+        "n = 0, n' = 0, m = 0, m' = 0: n = n', m = m', n' >= m', n >= m hold so far.",
+        "n = 0, n' = 1, m = 0, m' = 0: n = n' is broken.",
+        "n = 0, n' = 1, m = 1, m' = 1: n = n', n >= m are broken.",
+    ]

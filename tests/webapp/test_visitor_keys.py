@@ -109,7 +109,10 @@ KEYS = {
         frames[].put.event: bdata dtype
         frames[].put.ordinal: bdata dtype
         frames[].put.value[]: key value
-        frames[].spread: begins channels completes done done_event locked locked_event
+        frames[].spread: begins channels completes counted counted_event counted_said counts
+        frames[].spread: done done_event locked locked_event
+        frames[].spread.counted: bdata dtype
+        frames[].spread.counted_event: bdata dtype
         frames[].spread: not_told not_told_why noted noted_count noted_event
         frames[].spread: noted_message noted_messages noted_ordinal noted_value noted_values
         frames[].spread: opened opened_event phase phase_event phase_said

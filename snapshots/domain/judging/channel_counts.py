@@ -73,6 +73,46 @@ class ChannelCounts:
     sentence: str
 
 
+NO_MARKER = "n' and m' are not known before the contents are recorded: the log has no marker"
+
+
+@dataclass(frozen=True, slots=True)
+class CountsSoFar:
+    """The counts of section 3.1 of one channel at a cut, where a marker divides its messages.
+
+    The state of the channel is recorded between the receiver's record and the marker, so the counts
+    of the channel are those of the messages in front of the marker.
+
+    Attributes:
+        n: how many messages were sent, up to the cut and before the sender's state is recorded.
+        n_of_channel: how many were sent, up to the cut and before the marker; None without one.
+        m: how many were received, up to the cut and before the receiver's state is recorded.
+        m_of_channel: how many were received, up to the cut and before both the receiver's state is
+            recorded and the marker arrives; None without one.
+    """
+
+    n: int
+    n_of_channel: int | None
+    m: int
+    m_of_channel: int | None
+
+    def said(self) -> str:
+        """Say the counts, and which of the paper's equations hold so far."""
+        last, first = self.n_of_channel, self.m_of_channel
+        if last is None or first is None:
+            holds = "holds" if self.n >= self.m else "is broken"
+            return f"n = {self.n:,}, m = {self.m:,}: n >= m {holds} so far; {NO_MARKER}."
+        numbers = f"n = {self.n:,}, n' = {last:,}, m = {self.m:,}, m' = {first:,}"
+        equations = {
+            "n = n'": self.n == last, "m = m'": self.m == first,
+            "n' >= m'": last >= first, "n >= m": self.n >= self.m,
+        }  # fmt: skip
+        broken = [name for name, holds in equations.items() if not holds]
+        if broken:
+            return f"{numbers}: {', '.join(broken)} {'is' if len(broken) == 1 else 'are'} broken."
+        return f"{numbers}: {', '.join(equations)} hold so far."
+
+
 def not_known(channel: ChannelId, reason: str) -> ChannelCounts:
     """Return the counts of a channel of which none is known, with the reason as a sentence."""
     return ChannelCounts(channel, None, None, None, None, None, reason)

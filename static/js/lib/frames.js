@@ -151,6 +151,7 @@ function openSpread(spread) {
   });
   return {
     snapshot, phase, said, begins, completes, processes, channels, recorded, opened, locked, done, noted, notTold,
+    counts: spread.counts,
   };
 }
 
@@ -188,6 +189,9 @@ function stepsOf(frame) {
     each(frame.spread, "locked_event", ({ spread }, row, { locked }) => spread.locked.add(locked[row]));
     each(frame.spread, "noted_event", note);
     each(frame.spread, "done_event", ({ spread }, row, { done }) => spread.done.add(done[row]));
+    each(frame.spread, "counted_event", ({ spread }, row, { counted, counted_said: said }) => {
+      spread.counts[counted[row]] = said[row];
+    });
     each(frame.spread, "phase_event", ({ spread }, row, { phase, phase_said: said }) => {
       Object.assign(spread, { phase: phase[row], said: said[row] });
     });
@@ -247,6 +251,7 @@ function draftOf({ cut, ordinals, markers, said, spread, ...rest }) {
       opened: new Set(spread.opened),
       locked: new Set(spread.locked),
       done: new Set(spread.done),
+      counts: [...spread.counts],
       noted: new Map(spread.noted),
     },
   };

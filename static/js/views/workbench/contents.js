@@ -98,6 +98,7 @@ export function createContents(app) {
       ...(noted ? [field("noted so far", notedCells(noted), "", "noted")] : []),
       ...(detail && isLoaded ? snapshotFields(channel.id, recorded, recomputed, ids, detail) : []),
       ...(detail && !isLoaded ? [field("in the end", WAITING)] : []),
+      ...(noted?.counts && !noted.why ? [field("sent and received", [noted.counts], "wb-counts", "counts")] : []),
     ]);
     return element;
   }
@@ -188,7 +189,7 @@ export function createContents(app) {
     const why = spread.notTold.get(code);
     const { count, messages } = spread.noted.get(code) ?? { count: 0, messages: [] };
     const stage = spread.locked.has(code) ? "locked" : spread.opened.has(code) ? "recording" : "not begun";
-    return { stage: why ? "not known" : stage, why, count, messages };
+    return { stage: why ? "not known" : stage, why, count, messages, counts: spread.counts[code] };
   }
 
   /** @param {Recording} noted */
