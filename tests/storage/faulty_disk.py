@@ -171,7 +171,7 @@ class FaultyDisk(pyfuse3.Operations):
         elif flags & WRITING and self._is_read_only():
             raise pyfuse3.FUSEError(errno.EROFS)
         kind = os.O_RDWR if flags & WRITING else os.O_RDONLY
-        return pyfuse3.FileInfo(fh=os.open(self._link(inode), kind))
+        return pyfuse3.FileInfo(fh=os.open(self._link(inode), kind), keep_cache=True)
 
     def _is_read_only(self) -> bool:
         order = self.order
@@ -187,7 +187,7 @@ class FaultyDisk(pyfuse3.Operations):
         entry = self._entry(parent, name)
         self.unsynced.made(self._descriptors[entry.st_ino])
         self._undo_by_removing(parent, name)
-        return pyfuse3.FileInfo(fh=handle), entry
+        return pyfuse3.FileInfo(fh=handle, keep_cache=True), entry
 
     async def read(self, fh, off, size):
         return os.pread(fh, size, off)
@@ -219,7 +219,7 @@ class FaultyDisk(pyfuse3.Operations):
         self.unsynced.synced(self._own(inode))
 
     async def flush(self, fh):
-        pass
+        raise pyfuse3.FUSEError(errno.ENOSYS)  # the kernel asks once, and then no more
 
     async def release(self, fh):
         os.close(fh)

@@ -97,7 +97,8 @@ class Game:
         If the act has not ended soon, the disk is mended, as an operator would. The power is also
         cut after the last change.
         """
-        self._order({"act": name, "given": given})
+        beneath = [str(self.disk.below), str(self.disk.mount)] if name == "finish" else None
+        self._order({"act": name, "given": given, "beneath": beneath})
         self.disk.begin(int(self._line()), at, fault)
         self._order({})
         changes = self._mended(at) if fault in LASTING else []

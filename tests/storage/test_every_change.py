@@ -11,53 +11,46 @@ import pytest
 
 from tests.conftest import skip_or_fail
 from tests.storage import disk
-from tests.storage.game import Game
-from tests.storage.playing import FAULTS, Undisturbed, play, undisturbed
+from tests.storage.exhaustive import ACTS, cut_all, prepared, several
+from tests.storage.playing import FAULTS, play
 
-ACTS = ("ingest", "journal", "pieces", "rows", "backup", "restore")
-HOLDING = ("rows", "backup", "restore")
+EACH_TIME = {
+    "ingest": ("torn", 0.7),
+    "journal": ("full", 0.2),
+    "pieces": ("read-only", 0.5),
+    "rows": ("error", 0.3),
+    "backup": ("power", 0.6),
+    "restore": ("full", 0.4),
+}
+"""The sample of each run: a fault, and how far the act has come. It is always the same, so that a
+run can be repeated; the long test has all."""
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def game(tmp_path_factory):
+def games(tmp_path_factory):
     if not Path("/dev/fuse").exists():
         pytest.skip("this machine has no /dev/fuse")
     if reason := disk.why_not():
         skip_or_fail(reason)
-    with Game(tmp_path_factory.mktemp("disk")) as made:
+    with several(tmp_path_factory.mktemp("disk"), 1) as made:
         yield made
 
 
-def prepared(game: Game, act: str) -> Undisturbed:
-    """Make the installation in which an act is played, and play it undisturbed."""
-    game.empty()
-    made = game.act("prepare", holding=act in HOLDING)
-    [[token]] = made.told("token")
-    if act == "restore":
-        assert game.act("backup", token=token, so_far=[]).told("accepted")
-        game.empty()
-    game.keep()
-    return undisturbed(game, act, token=token)
-
-
 @pytest.mark.parametrize("act", ACTS)
-def test_what_was_accepted_is_there_after_a_power_cut(game, act):
-    """The power is cut after the last change: what was not synced is lost."""
+def test_what_was_accepted_is_there_after_a_fault_and_after_a_power_cut(games, act):
+    """A change within the act fails; then, in another play, the power is cut after the last one."""
+    [game] = games
     sound = prepared(game, act)
-    assert play(game, sound, len(sound.changes) + 1, "power").wrong == []
+    fault, share = EACH_TIME[act]
+    for cut in ((int(share * len(sound.changes)), fault), (len(sound.changes) + 1, "power")):
+        assert play(game, sound, *cut).wrong == [], cut
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("turn", range(len(FAULTS)))
 @pytest.mark.parametrize("act", ACTS)
-def test_what_was_accepted_is_there_after_any_change_failed(game, act, turn):
+def test_what_was_accepted_is_there_after_any_change_failed(games, act, turn):
     """Each change meets one fault in each turn, and in all turns each fault."""
-    sound = prepared(game, act)
-    wrong = {}
-    for at in range(1, len(sound.changes) + 1):
-        fault = FAULTS[(at + turn) % len(FAULTS)]
-        if complaints := play(game, sound, at, fault).wrong:
-            wrong[at, fault, sound.changes[at - 1]] = complaints
-    assert wrong == {}
+    assert cut_all(games, act, [turn]).wrong == {}
