@@ -64,6 +64,16 @@ def passing(error: BaseException | None) -> Passing | None:
     return None
 
 
+def may_be_done(error: BaseException) -> bool:
+    """Tell whether a transaction that failed with ``error`` may have been carried out all the same.
+
+    SQLite has then written all of it and could not sync it. Whoever opens the database next may
+    find it.
+    """
+    name = getattr(error.__cause__, "sqlite_errorname", None) or ""
+    return isinstance(error, OperationalError) and name.endswith("_FSYNC")
+
+
 def problem_of(error: BaseException | None) -> Problem | None:
     """Return the answer to a request that ``error`` stopped; None if the error will not pass."""
     reason = passing(error)

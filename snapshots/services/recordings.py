@@ -19,6 +19,7 @@ from snapshots.files.uploads import flushed_path
 from snapshots.jobs import live
 from snapshots.limits import recording_limits
 from snapshots.models import LONGEST_FORMAT, WHOLE_STATE, Job, Mapping, Recording
+from snapshots.passing import may_be_done
 from snapshots.problems import Conflict, Invalid, Refused
 from snapshots.readers import recognition
 from snapshots.readers.engines import registry
@@ -295,15 +296,19 @@ def _checked_head(file: uploads.DraftUpload, format: str) -> tuple[str, str | No
 
 @contextlib.contextmanager
 def kept(drafts: Iterable[uploads.Draft]):
-    """Keep the drafts if the block, a transaction, succeeds; discard them if it fails."""
+    """Keep the drafts if the block, a transaction, succeeds; discard them if it fails.
+
+    Where it may have been carried out all the same, a sweep sets aside what no row names.
+    """
     drafts = list(drafts)
     try:
         for draft in drafts:
             draft.keep()
         yield
-    except BaseException:
-        for draft in drafts:
-            draft.discard()
+    except BaseException as error:
+        if not may_be_done(error):
+            for draft in drafts:
+                draft.discard()
         raise
 
 

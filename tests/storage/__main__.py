@@ -10,12 +10,13 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from tests.stack import ROOT, SHARED_TABLES
+from tests.storage.disk import in_memory
 from tests.storage.exhaustive import ACTS, HEAD, cut_all, several
+from tests.storage.game import Game
 from tests.storage.playing import FAULTS
 
 PLAYS = ROOT / "artifacts" / "storage.txt"
@@ -28,9 +29,8 @@ def main() -> None:
     began, wrong = time.monotonic(), {}
     print(HEAD, flush=True)
     with (
-        tempfile.TemporaryDirectory(prefix="cutline-disk-") as folder,
-        _tables_in(folder),
-        several(Path(folder), asked.games) as games,
+        tempfile.TemporaryDirectory(prefix="cutline-disk-", dir=in_memory()) as folder,
+        _games(Path(folder), asked.games) as games,
         PLAYS.open("w") as plays,
     ):
         for act in asked.acts:
@@ -44,13 +44,12 @@ def main() -> None:
     sys.exit(bool(wrong))
 
 
-@contextmanager
-def _tables_in(folder: str) -> Iterator[None]:
-    """Let all games copy one database with empty tables, which the first of them makes."""
-    os.environ[SHARED_TABLES] = str(Path(folder) / "tables")
-    Path(os.environ[SHARED_TABLES]).mkdir()
-    yield
-    del os.environ[SHARED_TABLES]
+def _games(folder: Path, count: int) -> AbstractContextManager[list[Game]]:
+    """Return games that copy one database with empty tables, which the first of them makes."""
+    tables = folder / "tables"
+    tables.mkdir()
+    os.environ.setdefault(SHARED_TABLES, str(tables))
+    return several(folder, count)
 
 
 def arguments() -> argparse.Namespace:

@@ -1,13 +1,23 @@
 """Mount a disk that fails at a chosen change, and give it orders."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any, Self
 
 PYTHON = "/usr/bin/python3"  # which has Debian's python3-pyfuse3
 ENDING_SECONDS = 240
+MEMORY = Path("/dev/shm")
 PROGRAM = Path(__file__).with_name("faulty_disk.py")
+
+
+def in_memory() -> str | None:
+    """Return the folder of a file system in memory, on which no sync waits; None if there is none.
+
+    What a power cut loses is kept by the disk itself, wherever its files lie.
+    """
+    return str(MEMORY) if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
 
 
 def why_not() -> str:

@@ -1,6 +1,6 @@
 """Cut every change of an act, in several games side by side, and count how the plays ended."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -83,7 +83,11 @@ def cut_all(
                         figures.wrong[where] = outcome.wrong
                 tell(f"{where}: {outcome.word} {outcome.wrong or ''}")
 
-        list(pool.map(share, games, sounds))
+        try:
+            list(pool.map(share, games, sounds))
+        finally:  # also where one game fails, or somebody ends the program
+            with lock:
+                deque(cases, maxlen=0)
     return figures
 
 

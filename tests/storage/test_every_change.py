@@ -5,6 +5,7 @@ fault reaches every process and every library that writes, also native ones, and
 shim of system calls cannot: let half of a write through, and take back what was not synced.
 """
 
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from tests.conftest import skip_or_fail
 from tests.storage import disk
 from tests.storage.exhaustive import ACTS, cut_all, prepared, several
-from tests.storage.playing import FAULTS, play
+from tests.storage.playing import FAULTS, LOG_OF_SQLITE, play
 
 EACH_TIME = {
     "ingest": ("torn", 0.7),
@@ -29,12 +30,15 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def games(tmp_path_factory):
+def games():
     if not Path("/dev/fuse").exists():
         pytest.skip("this machine has no /dev/fuse")
     if reason := disk.why_not():
         skip_or_fail(reason)
-    with several(tmp_path_factory.mktemp("disk"), 1) as made:
+    with (
+        tempfile.TemporaryDirectory(prefix="cutline-disk-", dir=disk.in_memory()) as folder,
+        several(Path(folder), 1) as made,
+    ):
         yield made
 
 
@@ -46,6 +50,20 @@ def test_what_was_accepted_is_there_after_a_fault_and_after_a_power_cut(games, a
     fault, share = EACH_TIME[act]
     for cut in ((int(share * len(sound.changes)), fault), (len(sound.changes) + 1, "power")):
         assert play(game, sound, *cut).wrong == [], cut
+
+
+def test_an_upload_whose_row_may_be_there_after_all_keeps_its_file(games):
+    """SQLite has written the row and cannot sync it: the call is refused, and the row stays."""
+    [game] = games
+    sound = prepared(game, "ingest")
+    of_upload = next(at for at, (kind, _) in enumerate(sound.changes, 1) if kind == "rename")
+    synced = [
+        at
+        for at, (kind, path) in enumerate(sound.changes, 1)
+        if at > of_upload and kind == "sync" and path.endswith(LOG_OF_SQLITE)
+    ]
+    outcome = play(game, sound, synced[0], "error")
+    assert (outcome.word, outcome.wrong) == ("refused", [])
 
 
 @pytest.mark.long
