@@ -317,11 +317,15 @@ def test_it_works_at_every_width_and_in_both_themes(
 
 def test_the_page_answers_before_plotly_is_there_which_then_draws(banks):
     held = hold_plotly(banks)
-    open_view(banks, banks.url)
+    address = banks.url
+    banks.goto("about:blank")
+    banks.goto(address, wait_until="commit")  # the page is loaded only with all that it fetches
+    wait_until_drawn(banks)
     banks.keyboard.press("w")
     expect(banks.locator(".js-plotly-plot")).to_have_count(0)
-    assert len(held) == 1
-    held.pop().continue_()
+    wait_until(lambda: held)
+    while held:
+        held.pop().continue_()
     until_plotly_has_drawn(banks)
 
 
