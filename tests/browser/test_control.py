@@ -138,10 +138,10 @@ def test_the_plan_of_a_job_is_pictured_and_led_to(samples, page):
     page.get_by_role("link", name="Plan and start of the job").click()
     expect(page.locator(".plan-vertices tbody tr")).to_have_count(3)
     page.wait_for_function(
-        "() => Boolean(document.querySelector('[data-plan] .figure-plot')?.data)"
+        "() => Boolean(document.querySelector('[data-figure] .figure-plot')?.data)"
     )
     names = page.evaluate(
-        "[...document.querySelector('[data-plan] .figure-plot').data].map(({ name }) => name)"
+        "[...document.querySelector('[data-figure] .figure-plot').data].map(({ name }) => name)"
     )
     assert {"waits", "states handed out", "RUNNING", "timer of checkpoints"} <= set(names)
     for width, scheme in ((1280, "light"), (390, "dark")):

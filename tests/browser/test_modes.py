@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 from snapshots.simulating.compared_modes import MODES
 from tests.stack import PICTURES
 
-DRAWN = "() => document.querySelector('.modes-figure')?.data?.length === 12"
+DRAWN = "() => document.querySelector('.modes-figure .figure-plot')?.data?.length === 12"
 LABELS = ".modes-figure .hoverlayer .legend text, .modes-figure .hoverlayer text"
 WAYS = [(scheme, width) for scheme in ("light", "dark") for width in (1280, 390)]
 
@@ -49,7 +49,8 @@ def test_colours_follow_the_theme(figure, page):
     light = figure.evaluate("plot => plot.layout.font.color")
     page.emulate_media(color_scheme="dark")
     page.wait_for_function(
-        "light => document.querySelector('.modes-figure').layout.font.color !== light", arg=light
+        "light => document.querySelector('.modes-figure .figure-plot').layout.font.color !== light",
+        arg=light,
     )
 
 

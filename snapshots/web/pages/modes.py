@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from snapshots import access, quantities
 from snapshots.answers import modes as answers
 from snapshots.simulating.compared_modes import MODES, Row
-from snapshots.web.pages.mode_picture import mode_picture
+from snapshots.web.figures.modes import mode_picture
 from snapshots.web.pages.rendering import page
 from snapshots.web.pages.reruns import seed_of
 from snapshots.web.tables.sending import show

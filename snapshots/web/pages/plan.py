@@ -13,7 +13,7 @@ from snapshots.domain.dataflow_logs.start_protocol import Start
 from snapshots.domain.model.listing import listed
 from snapshots.files.recordings import open_recording
 from snapshots.problems import Invalid
-from snapshots.web.pages.plan_figure import legend, rows_of, start_figure
+from snapshots.web.figures.plan import legend, rows_of, start_figure
 from snapshots.web.pages.rendering import page
 from snapshots.web.tables.sending import show
 

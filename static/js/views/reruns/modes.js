@@ -1,5 +1,5 @@
-import { mountServerFigure } from "../../lib/server-figure.js";
+/** The page that compares modes: its figure, with one cursor through all panels. */
 
-/** @type {NodeListOf<HTMLElement>} */
-const figures = document.querySelectorAll("[data-figure]");
-figures.forEach(mountServerFigure);
+import { drawServed } from "../../lib/served-figures.js";
+
+drawServed();

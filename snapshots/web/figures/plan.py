@@ -1,4 +1,4 @@
-"""The picture of a start of SeaTunnel, made with Plotly's library; the page colours its axes."""
+"""The picture of a start of SeaTunnel, made with Plotly's library."""
 
 import html
 from collections.abc import Sequence
@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from snapshots.domain.dataflow_logs.pipelines import PipelinePlan
 from snapshots.domain.dataflow_logs.start_protocol import HANDED_OUT, READY, RUNNING, Start, Step
 from snapshots.domain.model.topology import ProcessId
+from snapshots.web.figures.look import layout, lined_axis, quiet_axis
 
 LOOKS = (
     ("#0072b2", "circle-open", 16),
@@ -53,11 +54,12 @@ def start_figure(pipeline: PipelinePlan, start: Start, unit: str) -> dict[str, A
             marker={"size": size, "color": colour, "symbol": symbol},
             hovertemplate=f"%{{y}}: {step.name}<br>at %{{x}} {name}<extra></extra>",
         )
-    figure.update_layout(height=_AROUND + _ROW * len(lanes), showlegend=False)
+    figure.update_layout(layout(height=_AROUND + _ROW * len(lanes), showlegend=False))
     figure.update_layout(margin={"l": 8, "r": 12, "t": 8, "b": 44})
     names = [html.escape(lane) for lane in reversed(lanes)]
-    figure.update_yaxes(categoryorder="array", categoryarray=names, automargin=True)
-    figure.update_xaxes(title_text=f"time ({name})")
+    rows = {"categoryorder": "array", "categoryarray": names, "fixedrange": True}
+    figure.update_yaxes(quiet_axis(**rows))
+    figure.update_xaxes(lined_axis(title_text=f"time ({name})"))
     made = figure.to_plotly_json()
     made["layout"].pop("template", None)
     return {"data": made["data"], "layout": made["layout"]}
