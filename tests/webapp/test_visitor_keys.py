@@ -72,7 +72,7 @@ KEYS = {
     "api/recordings/<int:id>/frames": """
         : frames
         frames[]: at axis cut ends events events_total exact from kinds markers markers_put
-        frames[]: markers_taken put sentence sentences snapshots spread states strays taken
+        frames[]: markers_taken put said sentence sentences snapshots spread states strays taken
         frames[]: watermarks
         frames[].cut: at channels consistent messages omitted ordinals orphans orphans_total
         frames[].cut: outline part positions states strays strays_total total watermarks
@@ -109,6 +109,11 @@ KEYS = {
         frames[].put.event: bdata dtype
         frames[].put.ordinal: bdata dtype
         frames[].put.value[]: key value
+        frames[].said: * coordinator event order words
+        frames[].said.*: bdata dtype
+        frames[].said.coordinator: bdata dtype
+        frames[].said.event: bdata dtype
+        frames[].said.order: bdata dtype
         frames[].spread: begins channels completes counted counted_event counted_said counts
         frames[].spread: done done_event locked locked_event
         frames[].spread.counted: bdata dtype
@@ -171,7 +176,8 @@ KEYS = {
     "api/recordings/<int:id>/snapshots/<text:snapshot>": """
         : answers began_at channels duration ended_at initiators markers_received markers_sent
         : messages outcome part positions processes recomputed recorded recorded_at
-        : recorded_messages snapshot totals verdict verdict_counts verdicts why_empty why_unknown
+        : recorded_messages snapshot totals unended verdict verdict_counts verdicts why_empty
+        : why_unknown
         answers[]: answer question sentence
         channels: *
         messages: *
@@ -201,9 +207,28 @@ KEYS = {
         processes[].state: completed offset times users
     """,
     "api/recordings/<int:id>/window": """
-        : axis bins depths events events_total exact from kinds markers markers_total messages
-        : messages_total positions positions_to snapshots states states_known strays strays_before
+        : axis bins control depths events events_total exact from kinds markers markers_total
+        : messages messages_total positions positions_to snapshots states states_known strays
+        : strays_before
         : to watermarks
+        control: coordinators doing_names doings doings_hidden signal_names signals signals_total
+        control: why_not
+        control.doings: channel process since snapshot until what
+        control.doings.channel: bdata dtype
+        control.doings.process: bdata dtype
+        control.doings.since: bdata dtype
+        control.doings.snapshot: bdata dtype
+        control.doings.until: bdata dtype
+        control.doings.what: bdata dtype
+        control.signals: * arrived coordinator kind lost sent snapshot task
+        control.signals.*: bdata dtype
+        control.signals.arrived: bdata dtype
+        control.signals.coordinator: bdata dtype
+        control.signals.kind: bdata dtype
+        control.signals.lost: bdata dtype
+        control.signals.sent: bdata dtype
+        control.signals.snapshot: bdata dtype
+        control.signals.task: bdata dtype
         events: at channel index kind label process snapshot state state_known step
         events.at: bdata dtype
         events.channel: bdata dtype
@@ -241,7 +266,7 @@ KEYS = {
         strays.process: bdata dtype
     """,
     "recordings/<int:pk>": """
-        : is_dataflow is_visitor recording shows_notes snapshots topology urls view
+        : coordinators is_dataflow is_visitor recording shows_notes snapshots topology urls view
         recording: counts extent id is_derived name notes sample status time_unit worst
         recording.counts: channels defects events markers messages processes snapshots
         recording.extent: from steps to
