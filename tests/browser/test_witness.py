@@ -52,7 +52,7 @@ def test_dense_messages_are_a_density_and_what_crosses_the_cut_is_counted(sample
     for _ in range(8):
         page.keyboard.press("w")
     expect(notice).not_to_contain_text("density")
-    page.wait_for_function(f"!{KINDS}.includes('heatmap')")
+    page.wait_for_function(f"() => !{KINDS}.includes('heatmap')")
 
 
 def test_all_lanes_fit_on_request_by_key_and_by_button(samples, page):
@@ -64,7 +64,7 @@ def test_all_lanes_fit_on_request_by_key_and_by_button(samples, page):
     page.keyboard.press("Shift+L")
     expect(notice).not_to_contain_text("of 50: shift and wheel")
     page.wait_for_function(
-        "document.getElementById('wb-spacetime')._fullLayout.yaxis.tickvals.length === 50"
+        "() => document.getElementById('wb-spacetime')._fullLayout.yaxis.tickvals.length === 50"
     )
     page.get_by_role("button", name="Lanes as before").click()
     expect(notice).to_contain_text("of 50: shift and wheel")
@@ -88,7 +88,7 @@ def expect_witness(page, texts: list[str]) -> None:
 
 
 def expect_no_witness(page) -> None:
-    page.wait_for_function(f"{NOTES}.length === 0")
+    page.wait_for_function(f"() => {NOTES}.length === 0")
     assert "veil" not in page.evaluate(NAMES)
 
 
