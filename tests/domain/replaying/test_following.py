@@ -151,6 +151,7 @@ def test_a_lost_amount_is_missing_from_the_sum_from_its_beat_on():
     value = next(int(e.value) for e in damaged.log.events if e.message == damaged.message)
     assert run.conserved == run.original.total(run.end)
     assert run.conserved - run.restored.total(run.cut) == value
+    assert run.conserved - run.restored.total(run.end) == value
 
 
 def test_an_orphan_is_in_the_channel_of_the_restored_run_and_in_none_of_the_original():
