@@ -288,8 +288,13 @@ def test_a_busy_subtask_is_named_and_drawn_on_the_page_of_its_checkpoint(ada, fa
     assert (
         "slow-sink[0] was busy with the copy for checkpoint 7 until 709 ms after the trigger"
     ) in words(text_of(answer))
-    drawn = answer.context["chart"]["checkpoint"]["tasks"]
-    assert {row["process"]: row["busy_until"] for row in drawn}["slow-sink[0]"] == 709
+    [copies] = [
+        trace
+        for trace in answer.context["figure"]["data"]
+        if trace["name"] == "copy of an earlier checkpoint"
+    ]
+    [text] = [text for text in copies["text"] if text.startswith("slow-sink[0]")]
+    assert text.endswith(": 709 ms")
     page = words(text_of(signed_in(ada).get(f"/archive/{job.pk}/checkpoints/0/9")))
     assert "was busy" not in page
 
@@ -310,7 +315,8 @@ def test_a_trend_says_what_it_lacks(ada, failures):
     page = words(text_of(answer))
     assert "No checkpoint of this job has a known alignment or start delay." in page
     assert "Shaded" in page
-    assert set(answer.context["chart"]["trends"]) == {"duration", "bytes"}
+    notes = answer.context["trends"]["layout"]["annotations"]
+    assert [note["text"].partition(",")[0] for note in notes] == ["Duration", "State", "Failed"]
     bare = tuple(CheckpointFacts(each, bytes=9) for each in range(3))
     untimed = filling.take(ada, JobFacts("spark", "c", checkpoints=bare))
     page = words(text_of(client.get(f"/archive/{untimed.pk}")))

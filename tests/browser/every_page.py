@@ -135,6 +135,7 @@ ADDRESSES = {
     "answer-spark": "/recordings/{spark}/answer",
     "answer-log": "/recordings/{late}/answer",
     "workbench-flink": "/recordings/{flink}?t=0",
+    "plan": "/recordings/{seatunnel}/plan",
     "progress": "/recordings/{running}",
     "refused": "/recordings/{refused}",
     "defects": "/recordings/{refused}/defects",

@@ -28,7 +28,7 @@ def crash(samples, page):
     """Return the workbench of a run of Flink with a failure."""
     page.goto("/")
     open_sample(page, CRASH)
-    page.wait_for_function(DRAWN)
+    seek(page, 0)
     return page
 
 

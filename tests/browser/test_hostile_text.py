@@ -176,7 +176,10 @@ def test_an_exported_picture_of_such_names_holds_text_alone(planted, watched):
     picture = ElementTree.parse(saved.value.path()).getroot()
     names = {element.tag.rpartition("}")[2] for element in picture.iter()}
     assert "text" in names
-    assert not names & {"script", "foreignObject", "iframe", "a", "image", "animate", "set"}
+    assert not names & {"script", "foreignObject", "iframe", "a", "animate", "set"}
+    pictures = [each for each in picture.iter() if each.tag.endswith("}image")]
+    hrefs = {value for each in pictures for name, value in each.attrib.items() if "href" in name}
+    assert all(href.startswith("data:image/png;base64,") for href in hrefs)
     attributes = [name for element in picture.iter() for name in element.attrib]
     assert not [name for name in attributes if name.lower().startswith("on")]
     assert "canary" in "".join(picture.itertext())

@@ -16,7 +16,7 @@ def figure(page):
     page.goto("/learn")
     page.get_by_role("link", name="What exactly-once costs").click()
     page.wait_for_function(DRAWN)
-    return page.locator(".modes-figure")
+    return page.locator(".modes-figure .figure-plot")
 
 
 def test_one_cursor_reads_all_three_runs_in_all_panels(figure, page):

@@ -32,7 +32,7 @@ export function createCourse(app) {
   /** @param {PlayerState} state */
   function draw({ moment, snapshot, now }) {
     const spread = moment?.spread?.snapshot === snapshot ? moment.spread : null;
-    bar.hidden = !spread;
+    bar.hidden = snapshot === null; // it keeps its place while the first frame is awaited
     if (!spread) return;
     const shares = sharesOf(spread, now);
     parts.forEach((part, i) => {

@@ -59,7 +59,8 @@ export function createFeed(app, session) {
   /** @param {WindowRequest} view @param {PlayerState} state */
   async function fetchAround(view, state) {
     const span = view.to - view.from;
-    const padded = clipped(state, view.from - span * PAD, view.to + span * PAD);
+    const pad = state.window ? span * PAD : 0; // the first picture does not wait for what is beside it
+    const padded = clipped(state, view.from - pad, view.to + pad);
     try {
       let window = await source.window(padded);
       if (window && !window.exact && !isSame(padded, view) && mightFit(window)) window = await source.window(view);
