@@ -47,6 +47,7 @@ class Lanes(_Part):
     open: Names = Field([], description="The groups that are open.")
     pinned: Names = Field([], description="The lanes at the top.")
     first: Text | None = Field(None, description="The first lane in view; null for the first.")
+    control: bool = Field(True, description="Whether coordinators and their signals are drawn.")
 
 
 class Filters(_Part):
