@@ -103,8 +103,7 @@ def _render_checkpoint(
         **_clocks(recording, checkpoint, stored.manifest.header_extra),
         "checkpoint": shown | {"tasks": _tasks(shown, unit), "critical_path": _path(shown)},
         "blame": blame_of(recording, checkpoint),
-        "progress": stored.control.progress.get(name),
-        "why_no_progress": stored.control.why_not,
+        **_progress(stored, name),
         "hidden": len(checkpoint["tasks"]) - len(shown["tasks"]),
         "took_means": durations.of_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")
@@ -118,6 +117,18 @@ def _render_checkpoint(
         **notes_at(request, recording, write_place(CheckpointPlace(name))),
     }
     return show(request, "snapshots/checkpoints/checkpoint.html", context)
+
+
+def _progress(stored: StoredRecording, name: str) -> dict[str, Any]:
+    """Return how far a checkpoint came, or why that is not told.
+
+    Of an engine's upload nothing: its own report counts who acknowledged, among them tasks that
+    had finished, which the upload does not name.
+    """
+    if is_derived(stored.manifest.header_extra):
+        return {}
+    control = stored.control
+    return {"progress": control.progress.get(name), "why_no_progress": control.why_not}
 
 
 def _linked(recording: Recording, item: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:

@@ -138,6 +138,7 @@ def test_simulating_keeps_the_dataflow_and_opens_the_recording(client, ada):
 
 
 OF_SEATUNNEL = {
+    "failover": "pipeline",
     "interval": "20000",
     "buffer": "3",
     "timeout": "900000",
@@ -193,7 +194,8 @@ def test_the_form_of_seatunnel_has_all_that_it_takes(client, ada):
     assert kept["start_from"] == {"at": 9_000, "parallelism": {"lines": 3, "count": 1}}
     assert kept["writer_commits"] == ["out"]
     assert kept["schema_changes"] == [{"split": "lines[1]", "after": 12}]
-    numbers = set(OF_SEATUNNEL) & set(kept) - {"writer_commits"}
+    assert kept["failover"] == "pipeline"
+    numbers = set(OF_SEATUNNEL) & set(kept) - {"writer_commits", "failover"}
     assert len(numbers) == 9
     assert {name: kept[name] for name in numbers} == {
         name: int(OF_SEATUNNEL[name]) for name in numbers
