@@ -258,6 +258,6 @@ async def test_at_the_head_of_an_open_recording_frames_come_as_events_come():
     last = frames[-1]["at"]
     places = [{"x": last, "whole": whole_at(stored, last)}]
     topology = topology_of_recording(stored)
-    compare([{"topology": topology, "frames": frames, "places": places}])
+    compare([{"topology": topology, "frames": frames, "places": places, "grew": True}])
     await socket.disconnect()
     await database_sync_to_async(journals.forget)(row.journal)
