@@ -283,7 +283,7 @@ def test_a_database_that_lacks_a_change_is_refused(data_dir):
 
 
 def test_a_database_whose_table_lacks_a_column_is_refused(data_dir):
-    """As one of a commit whose migration was changed afterwards."""
+    """Its migration was changed afterwards, so that the database lacks what code expects."""
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE snapshots_topology RENAME COLUMN name TO title")
     lacks = r"lacks snapshots_topology\.name, although.*Restore a backup"

@@ -156,7 +156,7 @@ def _made(recording, step):
 
 
 def test_channels_recorded_as_empty_make_objects_garbage_that_are_in_use():
-    """Without the channels, snapshots free what is in use; none of them is called consistent."""
+    """A snapshot without channels calls objects garbage that are in use, and is not consistent."""
     wrongly = 0
     for seed in range(30):
         topology = shapes.complete(3)

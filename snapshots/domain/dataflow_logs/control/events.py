@@ -87,7 +87,7 @@ BACK_KINDS = frozenset((RESTORE, RESTART))
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where on the axes something stands.
+    """The place of an event, or of a moment between events, on both axes.
 
     Attributes:
         at: its instant in the time unit of the recording.

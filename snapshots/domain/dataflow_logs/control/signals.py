@@ -88,7 +88,7 @@ def coordinators(events: Iterable[ProtocolEvent], plan: Plan) -> dict[str, Proce
 
 
 class _Heard:
-    """Where tasks did what they were told, by task; each list is in order."""
+    """For each task the places at which it acted on a signal, in order."""
 
     def __init__(self) -> None:
         self.acts: dict[tuple[str, str | None], list[ProtocolEvent]] = {}
