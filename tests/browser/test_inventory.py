@@ -8,26 +8,8 @@ from playwright.sync_api import expect
 from tests.browser.looks import LOOKS
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
-from tests.web.api.uploading import zipped
 
 ORDER = "pojo demo.Order"
-
-
-@pytest.fixture(scope="module")
-def orders(stack, browser, signed_in_state, shared_data) -> str:
-    """Return the address of the inventory of a case with records in flight, uploaded once."""
-    context = browser.new_context(base_url=stack.url, storage_state=signed_in_state)
-    page = context.new_page()
-    page.goto("/")
-    packed = zipped(shared_data / "flink" / "unaligned-orders", "files", "rest").read()
-    file = {"name": "orders.zip", "mimeType": "application/zip", "buffer": packed}
-    page.set_input_files("#upload-file", file)
-    page.wait_for_url(re.compile(r"/recordings/\d+/answer$"), timeout=90_000)
-    page.get_by_role("link", name="Inventory").first.click()
-    page.wait_for_url(re.compile(r"/recordings/\d+/contents$"))
-    address = page.url.removeprefix(stack.url)
-    context.close()
-    return address
 
 
 def test_the_answer_leads_to_the_load_and_to_the_checkpoint(orders, page):

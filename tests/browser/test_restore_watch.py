@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
-from tests.browser.test_inventory import orders  # noqa: F401, a fixture
 
 PLACES = """() => [...document.querySelectorAll("[data-plot]")].map((plot) =>
   plot.data.at(-1).x[0])"""
@@ -72,7 +71,7 @@ def test_frames_come_over_http_while_the_websocket_is_closed(learn):
     expect(page.locator("[data-ending]")).to_contain_text("Both end alike", timeout=60_000)
 
 
-def test_a_checkpoint_of_flink_goes_from_task_to_task(orders, page):  # noqa: F811
+def test_a_checkpoint_of_flink_goes_from_task_to_task(orders, page):
     page.goto(orders.replace("/contents", "/answer"))
     page.get_by_role("link", name="Restore and watch").first.click()
     page.locator("#restored.is-ready").wait_for()

@@ -21,6 +21,7 @@ from snapshots import access
 from snapshots.answers.first_answer import worst_snapshot
 from snapshots.answers.outcomes import Outcomes, outcome_of, outcomes_of
 from snapshots.answers.plan import is_planned
+from snapshots.domain.judging.findings import CONSISTENT, UNKNOWN
 from snapshots.domain.model.as_json import as_json
 from snapshots.domain.model.derived import is_derived
 from snapshots.files import uploads
@@ -189,6 +190,7 @@ def recording(request: HttpRequest, pk: int) -> HttpResponseBase:
         workbench = _workbench(row) | {"view": _kept_view(request, row)}
         is_public = access.shows_words(row)
         context = {"recording": row, "workbench": workbench, "is_public": is_public}
+        context["failing"] = _failing(row)
         return show(request, "snapshots/workbench/workbench.html", context)
     job = row.jobs.order_by("-pk").first()
     context = {"recording": row, "row": job, "job": job_detail(job) if job else None}
@@ -203,8 +205,13 @@ def _show_visitor(
     """Show the workbench to somebody with a public link, without names and ways to other pages."""
     link = visitor.link
     shown = visiting.workbench(_workbench(row), link, has_place=bool(request.GET))
-    context = {"recording": row, "visitor": link, "workbench": shown}
+    context = {"recording": row, "visitor": link, "workbench": shown, "failing": _failing(row)}
     return render(request, "snapshots/workbench/workbench.html", context)
+
+
+def _failing(row: Recording) -> int:
+    """Return of how many snapshots a finding says that something is wrong."""
+    return row.snapshots.exclude(verdict__in=(UNKNOWN, CONSISTENT)).count()
 
 
 def _kept_view(request: HttpRequest, row: Recording) -> dict[str, Any] | None:

@@ -1,9 +1,9 @@
 /**
  * The positions of a topology's processes in the unit square. The same topology always looks the same.
  *
- * A small or dense graph is drawn on a ring. A sparse one starts on the ring and is relaxed in a fixed number of rounds,
- * by attraction along channels and repulsion between all processes (Fruchterman and Reingold, 1991). A dataflow is drawn
- * in layers instead (operators.js).
+ * A small or dense graph is drawn on a ring. A sparse one starts on the ring and is relaxed in a fixed number of
+ * rounds, by attraction along channels and repulsion between all processes (Fruchterman and Reingold, 1991). A
+ * dataflow is drawn in layers instead (operators.js).
  */
 
 const ROUNDS = 120;

@@ -14,7 +14,8 @@ const draw = () => drawServed({ trends });
  */
 function trends(plot, { layout }) {
   plot.on("plotly_click", (/** @type {any} */ { points: [point] }) => {
-    if (point?.customdata) window.location.assign(`${location.pathname}/checkpoints/${point.customdata.slice(0, 2).join("/")}`);
+    const place = point?.customdata?.slice(0, 2).join("/");
+    if (place) window.location.assign(`${location.pathname}/checkpoints/${place}`);
   });
   if (layout.xaxis.type !== "date") return;
   plot.on("plotly_relayout", (/** @type {Record<string, string>} */ change) => {

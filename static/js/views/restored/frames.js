@@ -47,7 +47,8 @@ export function createFrames(data, { onFrame, say }) {
 
   /** @param {number} step @param {boolean} goesOn @param {number} own */
   async function fetchFrom(step, goesOn, own) {
-    const query = { restored, step: String(step), rate: String(rate), key: String(isAwaited), count: goesOn ? "12" : "1" };
+    const [key, count] = [String(isAwaited), goesOn ? "12" : "1"];
+    const query = { restored, step: String(step), rate: String(rate), key, count };
     const { frames } = await getJson(`/api/recordings/${data.recording}/frames?${new URLSearchParams(query)}`);
     if (own !== turn) return;
     isAwaited = false;

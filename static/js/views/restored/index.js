@@ -106,7 +106,8 @@ function mount(run) {
     setText(part("sentence"), sentence);
     part("faults").replaceChildren(...faults.map((fault) => h("li", {}, fault.sentence)));
     part("wrong").hidden = !faults.length;
-    setText(part("sums"), sums ? `Sums: ${sums.texts[0]} in the original, ${sums.texts[1]} restored. ${sums.wrong}` : "");
+    const [original, again] = sums?.texts ?? [];
+    setText(part("sums"), sums ? `Sums: ${original} in the original, ${again} restored. ${sums.wrong}` : "");
     setText(part("ending"), ending?.sentence ?? "");
     part("ending").dataset.level = ending?.alike ? "success" : ending?.alike === false ? "error" : "info";
     part("ending").hidden = !ending;
@@ -115,7 +116,8 @@ function mount(run) {
     [...made.querySelectorAll("tbody tr")].forEach((row, i) =>
       row.classList.toggle("is-other", rows[i].verdict === "other"));
     part("rows").replaceChildren(made);
-    if (!playing || isBeat || isFault || ending) setText(part("said"), `${title}. ${sentence} ${ending?.sentence ?? ""}`);
+    const isSaid = !playing || isBeat || isFault || ending;
+    if (isSaid) setText(part("said"), `${title}. ${sentence} ${ending?.sentence ?? ""}`);
   }
 
   function play() {

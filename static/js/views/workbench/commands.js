@@ -75,7 +75,12 @@ function commandList(app) {
     { name: "copy", title: "Copy a link to this view", keys: [], run: () => app.copyLink() },
     { name: "sharing", title: "Who can open it, and other links", keys: [], run: () => app.showSharing() },
     { name: "compare", title: "Compare this cut with…", keys: [], run: () => location.assign(compareAddress(app)) },
-    { name: "restore", title: "Restore the snapshot and watch", keys: [], run: () => location.assign(restoreAddress(app)) },
+    {
+      name: "restore",
+      title: "Restore the snapshot and watch",
+      keys: [],
+      run: () => location.assign(restoreAddress(app)),
+    },
     { name: "present", title: "Present what I see, or stop it", keys: ["e"], run: () => app.together.present() },
     { name: "follow", title: "Follow the presenter, or stop it", keys: ["r"], run: () => app.together.follow() },
     { name: "accept", title: "Hand over to who asks to present", keys: ["y"], run: () => app.together.accept() },

@@ -196,7 +196,8 @@ export function createContents(app) {
   function notedCells({ stage, why, count, messages }) {
     const state = h("span.wb-stage", { "data-stage": stage, title: why }, stage);
     if (why || stage === "not begun") return [state];
-    return [state, ...values(messages.map(({ value }) => value), messages.map(({ id }) => id), count - messages.length)];
+    const [sent, ids] = [messages.map(({ value }) => value), messages.map(({ id }) => id)];
+    return [state, ...values(sent, ids, count - messages.length)];
   }
 
   /**

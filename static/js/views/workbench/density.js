@@ -56,9 +56,9 @@ export function densitySentence(scene) {
 }
 
 /**
- * Counts the messages on their way in cells of the part in view, the uppermost row first.
- * @param {Scene} scene @returns {{ cells: Float64Array[], x: number[], y: number[] }} `x` are the middles of the columns
- *   in u, `y` those of the rows in slots
+ * Counts the messages on their way in cells of the part in view, the uppermost row first. The middles of the columns
+ * are `x`, in u, and those of the rows `y`, in slots.
+ * @param {Scene} scene @returns {{ cells: Float64Array[], x: number[], y: number[] }}
  */
 export function countedCells({ window, g, topology }) {
   const { u, span, from } = g.scale;

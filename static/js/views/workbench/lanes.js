@@ -39,8 +39,9 @@ export function createLanes(app) {
     if (first !== player.state.lanes.first) change({ first });
   }
 
-  const onclick = () => fit();
-  const fitting = h("button.btn.btn-quiet", { type: "button", title: "Fit all lanes (shift l)", hidden: true, onclick });
+  const fitting = h("button.btn.btn-quiet", {
+    type: "button", title: "Fit all lanes (shift l)", hidden: true, onclick: () => fit(),
+  });
   app.root.querySelector('[data-panel="spacetime"] header').append(fitting);
 
   /** Fits all lanes into the height, or shows them as before. */
@@ -121,6 +122,7 @@ export function createLanes(app) {
  * @param {Lanes} a @param {Lanes} b
  */
 function isSameList(a, b) {
-  return a.filter === b.filter && a.sort === b.sort && a.grouped === b.grouped && a.fitted === b.fitted && a.open === b.open
-    && a.pinned === b.pinned && a.control === b.control;
+  return ["filter", "sort", "grouped", "fitted", "open", "pinned", "control"].every(
+    (key) => /** @type {any} */ (a)[key] === /** @type {any} */ (b)[key],
+  );
 }

@@ -214,6 +214,10 @@ export function createPlaying(app, session, onFrame) {
     keepUp,
     wantRows,
     step,
+    /** Waits until the cursor is where the steps lead that were asked for. */
+    async stepped() {
+      while (stepping) await new Promise(requestAnimationFrame);
+    },
     /** Asks for a key frame at the cursor, which says what the frames there leave out. */
     askAgain() {
       if (!socket.isOpen()) frames.clear();

@@ -57,7 +57,7 @@ export function createSnapshots(app, summaries) {
       strip.append(h("span.soft", {}, `${none} Press c to draw your own cut.`));
     }
     tools.hidden = summaries.length < 2;
-    setText(count, at >= 0 ? `${thousands(at + 1)} of ${thousands(order.length)}` : thousands(order.length));
+    setText(count, `${at >= 0 ? thousands(at + 1) : "–"} of ${thousands(order.length)}`);
     const failing = withFindings(summaries).length;
     failed.hidden = worst.hidden = failing === 0;
     setText(failed, `${thousands(failing)} with findings`);
@@ -237,9 +237,10 @@ export function createSnapshots(app, summaries) {
     if (!summary) {
       return void renderOnce(verdict, "none", () => h("span.soft", {}, summaries.length ? "No snapshot chosen." : ""));
     }
+    const shown = app.witness.shownOf(summary.snapshot)?.sentence;
     renderOnce(
       verdict,
-      `snapshot ${summary.snapshot} ${summary.codes ? "" : "in brief"} ${app.witness.shownOf(summary.snapshot)?.sentence}`,
+      `snapshot ${summary.snapshot} ${summary.codes ? "" : "in brief"} ${shown}`,
       () => [word(summary.verdict, summary.outcome), h("span", {}, ...snapshotSentence(summary))],
     );
     say(`Snapshot ${summary.snapshot}: ${summary.outcome ?? summary.verdict}.`);

@@ -87,7 +87,8 @@ export function witnessNotes(scene, cut) {
     const boxes = PLACES.map(([dx, dy]) => ({ dx, dy, box: boxAround(px + dx, py + dy, wide, HIGH) }));
     const inside = boxes.filter(({ box }) => isInPlot(box, g));
     const free = inside.filter(({ box }) => !taken.some((other) => overlap(box, other)));
-    const best = free.find(({ box }) => !events.some((other) => overlap(box, other))) ?? free[0] ?? inside[0] ?? boxes[0];
+    const clear = free.find(({ box }) => !events.some((other) => overlap(box, other)));
+    const best = clear ?? free[0] ?? inside[0] ?? boxes[0];
     taken.push(best.box);
     return {
       x, y: slot, text: escapeText(text), ax: best.dx, ay: best.dy, xanchor: "center", yanchor: "middle",

@@ -82,7 +82,8 @@ export function createWitness(app) {
   async function lead(snapshot, findings, place) {
     if (snapshot !== player.state.snapshot) await app.chooseSnapshot(snapshot);
     await showFinding(snapshot, findings[place]);
-    const which = findings.length > 1 ? `, finding ${thousands(place + 1)} of ${counted(findings.length, "finding")}` : "";
+    const all = counted(findings.length, "finding");
+    const which = findings.length > 1 ? `, finding ${thousands(place + 1)} of ${all}` : "";
     app.say(`Snapshot ${snapshot}${which}: ${findings[place].sentence ?? findings[place].verdict}`);
   }
 

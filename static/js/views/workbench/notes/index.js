@@ -140,6 +140,8 @@ export async function mountNotes(app) {
    * @param {Draft} next
    */
   async function sayWhere(next) {
+    await app.playing.stepped();
+    if (draft === next) Object.assign(next, placesHere());
     const query = new URLSearchParams({ place: next.place, seen: next.seen });
     const { sentence, reason } = await getJson(`/api/recordings/${app.recording.id}/place?${query}`);
     if (draft === next) setText(subject, sentence || reason);
@@ -163,10 +165,10 @@ export async function mountNotes(app) {
     toggle.focus();
   }
 
-  function writeHere() {
+  function placesHere() {
     const [{ state }, bounds] = [player, player.bounds()];
     const place = placeHere(state, app.snapshotHere(), topology, bounds);
-    compose({ of: "new", place, seen: placeOfScreen(state, topology, bounds) });
+    return { place, seen: placeOfScreen(state, topology, bounds) };
   }
 
   /** @param {TrailItem} item */
@@ -215,7 +217,7 @@ export async function mountNotes(app) {
   const loaded = attempt(entries.load()); // and with them, whether the person may write
   app.writeNote = async () => {
     await loaded;
-    if (entries.mayWrite()) writeHere();
+    if (entries.mayWrite()) compose({ of: "new", ...placesHere() });
     else app.say("Your role allows you to look at notes, not to write them.");
   };
   app.keepNote = keepHere;
