@@ -8,9 +8,13 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.conftest import open_sample
-from tests.browser.test_open_recording import grows  # noqa: F401, a fixture
+from tests.web.api.test_open_recordings import HEADER, lines
+from tests.webapp.over_http import Api
 
 FRAMES = 20  # more than these arrive while one plays for 10 s
+MARKS = """() => [...document.querySelectorAll(".js-plotly-plot")]
+  .filter(({ layout }) => layout.paper_bgcolor === "rgba(0,0,0,0)" && layout.margin.l === 0)
+  .map(({ data }) => data.map(({ x }) => [...x]))"""
 
 
 @pytest.fixture
@@ -28,8 +32,18 @@ def frames(page):
 
 
 def play(page, frames: list[dict]) -> None:
-    """Play until more than FRAMES frames have come."""
+    """Play until more than FRAMES frames have come, and traces of Plotly have moved."""
+    page.wait_for_function("() => window.Plotly")
     page.locator("#wb-play").click()
+    before = page.evaluate(MARKS)
+    assert before
+    come(page, frames)
+    moved = f"(before) => JSON.stringify(({MARKS})()) !== JSON.stringify(before)"
+    page.wait_for_function(moved, arg=before)
+
+
+def come(page, frames: list[dict]) -> None:
+    """Wait until more than FRAMES frames have come."""
     before = len(frames)
     for _ in range(300):
         if len(frames) > before + FRAMES:
@@ -51,13 +65,32 @@ def test_frames_come_while_a_sample_plays_and_the_panels_follow(samples, page, f
     assert all(later["from"] in (None, earlier["at"]) for earlier, later in pairwise(frames))
 
 
-def test_frames_come_while_an_open_recording_plays(page, frames, grows):  # noqa: F811
-    pk, _ = grows
+def test_frames_come_while_fifty_processes_play(samples, page, frames):
+    page.goto("/")
+    open_sample(page, re.compile("fifty", re.I))
+    page.keyboard.press("Home")
+    play(page, frames)
+
+
+def test_frames_come_while_an_open_recording_plays(stack, page, frames):
+    api = Api(stack)
+    pk = api.post("/recordings", {"open": True, "header": HEADER}).body["id"]
+    sent = {"kind": "send", "process": "A", "channel": "A->B"}
+    received = sent | {"kind": "receive", "process": "B"}
+    events = [
+        each | {"index": n, "at": 1000 * n + later, "message": f"m{n}"}
+        for n in range(40)
+        for each, later in ((sent, 0), (received, 3000))
+    ]
+    more = {"Content-Type": "application/x-ndjson"}
+    answer = api.call("POST", f"/recordings/{pk}/events", lines(*events), **more)
+    assert answer.status == 200, answer.body
     page.goto(f"/recordings/{pk}")
     page.locator("#workbench.is-ready").wait_for()
     page.keyboard.press("v")  # it no longer follows the head
     page.keyboard.press("Home")
     play(page, frames)
+    api.call("DELETE", f"/recordings/{pk}")
 
 
 def test_without_a_websocket_the_page_says_so_and_plays_over_http(samples, page, frames):
