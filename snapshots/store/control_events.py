@@ -72,6 +72,19 @@ class ControlEvents:
         indices = np.concatenate([np.zeros(0, np.int64), *found])
         return sorted(self._events(codes, indices, kinds), key=lambda event: event.step)
 
+    def of_task(self, process: ProcessId, kinds: frozenset[str]) -> list[ProtocolEvent]:
+        """Return the events of some kinds of one process with all their fields, in order.
+
+        Raises: KeyError if there is no such process.
+        """
+        code = self.tables.process_code(process)
+        indices = self._of_kinds(code, kinds)
+        return self._events(np.full(len(indices), code), indices, kinds)
+
+    def count_of_task(self, process: ProcessId, kinds: frozenset[str]) -> int:
+        """Return how many events of some kinds a process has. Raises: KeyError."""
+        return len(self._of_kinds(self.tables.process_code(process), kinds))
+
     def _events(
         self, codes: Ints, indices: Ints, with_fields: frozenset[str] = WITH_FIELDS | WORK
     ) -> list[ProtocolEvent]:

@@ -150,6 +150,8 @@ ADDRESSES = {
     "restored": "/recordings/{banks}/restore?snapshot=s1&step=4",
     "states": "/recordings/{banks}/states?snapshot=s1",
     "process-states": "/recordings/{banks}/process-states?snapshot=s1",
+    "barriers": "/recordings/{pressed}/barriers",
+    "barriers-not-known": "/recordings/{batches}/barriers",
     "rules": "/learn/rules?channel=A-%3EB&rule=late_markers",
     "side-by-side": "/learn/side-by-side",
     "modes": "/learn/modes",

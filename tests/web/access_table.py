@@ -237,6 +237,7 @@ GET /recordings/{late}/smallest-part/file?snapshot=s1
 GET /recordings/{simulated}/side-by-side
 GET /recordings/{simulated}/rules
 GET /recordings/{modes}/modes
+GET /recordings/{modes}/barriers
 POST /recordings/{simulated}/rules?rule=late_markers&channel=A-%3EB
 GET /recordings/{banks}/states?snapshot=s1
 GET /recordings/{banks}/process-states?snapshot=s1

@@ -49,6 +49,7 @@ MORE = f"""
 /archive jobs collectors
 /learn/side-by-side events
 /learn/modes modes
+/recordings/{{failing}}/barriers steps
 /account tokens sessions entries
 /account/activity entries
 /account/notifications webhooks

@@ -7,6 +7,7 @@ from django.http import HttpResponseBase
 from django.views.decorators.http import require_safe
 
 from snapshots import access, quantities
+from snapshots.answers.barriers import has_charts
 from snapshots.answers.first_answer import blame_of
 from snapshots.answers.untimed import untimed
 from snapshots.domain.dataflow_logs.checkpoints.report import (
@@ -81,6 +82,7 @@ def checkpoint_list(request: SignedInRequest, pk: int) -> HttpResponseBase:
         "untimed": untimed(recording, stored),
         "took_means": durations.of_checkpoint(COMPLETED, extra.get("engine")),
         "can_compare": (recording.parameters or {}).get("protocol") in FAILOVERS,
+        "has_charts": has_charts(stored),
         "can_compare_modes": (recording.parameters or {}).get("protocol") == "flink",
         "longest": max((item["duration"] or 0 for item in checkpoints), default=0) or 1,
     }
@@ -108,6 +110,7 @@ def _render_checkpoint(
         "took_means": durations.of_checkpoint(
             checkpoint["status"], stored.manifest.header_extra.get("engine")
         ),
+        "has_charts": has_charts(stored),
         "all_tasks": _tasks(checkpoint, unit),
         "figure": gantt(shown, unit),
         "workbench_link": links.to_workbench(recording.pk, snapshot=name),

@@ -317,3 +317,19 @@ RISES = Table(
     (text("subtask"), *_OF_PHASES),
     left_out=lambda context: context["rises_hidden"],
 )
+BARRIER_STEPS = Table(
+    "steps",
+    "the steps at all events of the task",
+    "all_steps",
+    (
+        whole("event", "passage.index"),
+        whole("at", "passage.at", unit=unit_of_recording),
+        text("checkpoint", "passage.checkpoint"),
+        text("channel", "passage.channel"),
+        whole("number"),
+        text("step"),
+        text("why"),
+        value("blocked_afterwards", "passage.blocked"),
+    ),
+    about_log=True,
+)

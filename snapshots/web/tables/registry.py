@@ -56,6 +56,7 @@ TABLES: Mapping[str, tuple[Table, ...]] = {
     "modes": (of_questions.MODE_COSTS,),
     "checkpoints": of_dataflows.OF_CHECKPOINTS,
     "plan": of_plans.OF_PLAN,
+    "barriers": (of_dataflows.BARRIER_STEPS,),
     "answer": (of_dataflows.LOADS,),
     "archive": (of_dataflows.ARCHIVED_JOBS, of_dataflows.COLLECTORS),
     "archived-job": (
