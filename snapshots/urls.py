@@ -157,6 +157,7 @@ urlpatterns = [
     path("collectors/<int:pk>/change", archive.change_collector, name="change-collector"),
     path("topologies", topologies.topology_list, name="topologies"),
     path("topologies/new", topologies.new, name="new-topology"),
+    path("topologies/drawing", topologies.draw, name="draw-dataflow"),
     path("topologies/<int:pk>", topologies.topology, name="topology"),
     path("topologies/<int:pk>/delete", topologies.delete, name="delete-topology"),
     path("mappings", mappings.mapping_list, name="mappings"),

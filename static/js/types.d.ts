@@ -675,25 +675,11 @@ interface ArchiveNews {
   polled?: { pipeline: number; number: number; at: number } | null;
 }
 
-/** A vertex in the barrier front of a checkpoint; null stands for what is not known. */
-interface FrontVertex {
-  id: string;
-  name: string;
-  parallelism: number | null;
-  acknowledged: number | null;
-  pending: number[] | null;
-  status: string;
-  role: string;
-  reason: string;
-  busy: number | null;
-  back_pressured: number | null;
-}
-
-/** How far a checkpoint had come at one poll. */
+/** Which of the polls of a checkpoint's barrier front is shown. */
 interface FrontPoll {
   at: number;
-  vertices: FrontVertex[];
-  edges: { source: string; target: string; ship: string; is_front: boolean }[];
+  instants: number[];
+  status: string;
 }
 
 interface SocketOptions {
@@ -1216,35 +1202,6 @@ interface EditorParts<T> {
   stepped(): void;
   /** Focuses a field of a row. */
   focus(key: string, field: string): void;
-}
-
-/** The subtasks and channels of a dataflow that are drawn; see `unfold`. */
-interface Unfolded {
-  shown: Map<string, number>;
-  widths: Map<string, number>;
-  channels: { edge: FlowEdge; source: number; target: number }[];
-  channelTotal: number;
-  subtaskTotal: number;
-}
-
-interface Bend extends Point {
-  length: number;
-}
-
-/** Where a dataflow is drawn; see `place`. */
-interface FlowLayout extends Size {
-  boxes: Map<string, Box>;
-  bends: Map<string, Bend[]>;
-  pipelines: (Box & { keys: string[] })[];
-}
-
-/** What one drawing of a dataflow needs. */
-interface FlowScene {
-  dataflow: Flow;
-  layout: FlowLayout;
-  unfolded: Unfolded | null;
-  down: boolean;
-  edges: FlowEdge[];
 }
 
 /** A vertex in a layer, or an edge that passes it. */

@@ -75,6 +75,7 @@ POST /archive {"action": "take", "file": "@job"}
 GET /topologies
 GET /topologies?team={team}
 GET /topologies/new
+POST /topologies/drawing {"draft": "@draft"}
 POST /topologies/new {"name": "pair", "document": "@topology"}
 GET /mappings
 GET /mappings?team={team}

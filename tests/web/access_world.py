@@ -284,5 +284,6 @@ def file_named(name: str) -> object:
         "@job": lambda: SimpleUploadedFile("job.json", JOB),
         "@lines": lambda: SimpleUploadedFile("lines.jsonl", LINES),
         "@topology": lambda: DEFINITION,
+        "@draft": lambda: '{"vertices": [], "edges": []}',
         "@mapping": lambda: MAPPING,
     }[name]()

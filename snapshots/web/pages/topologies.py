@@ -5,9 +5,9 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponseBase
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from snapshots import access
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, HASH, TWO_PHASE, Dataflow, Edge, Vertex
@@ -19,6 +19,7 @@ from snapshots.problems import NotJson, Problem, Refused
 from snapshots.services.simulations import request_simulation
 from snapshots.services.topologies import delete_topology, save_topology
 from snapshots.simulating import topology_documents
+from snapshots.web.drawings import dataflow as drawings
 from snapshots.web.json import read
 from snapshots.web.pages import simulation_form
 from snapshots.web.pages.listing import Column, Listing
@@ -72,6 +73,25 @@ def topology(request: HttpRequest, pk: int) -> HttpResponseBase:
     if request.method == "POST":
         return _submitted(request, row)
     return _editor(request, row, _document_of(row))
+
+
+@page
+@require_POST
+def draw(request: HttpRequest) -> HttpResponseBase:
+    """Draw a dataflow while it is edited; the form's field ``draft`` is what the editor holds."""
+    try:
+        document = read(request.POST.get("draft", ""))
+    except NotJson:
+        raise Refused("The dataflow came damaged. Reload the page.", code="not-json") from None
+    draft = drawings.read(document)
+    drawing = drawings.drawing(
+        draft,
+        unfolds=document.get("unfolds") is True,
+        down=document.get("down") is True,
+        selected=str(document.get("selected", "")),
+    )
+    context = {"drawing": drawing, "subtasks": drawings.subtask_names(draft)}
+    return render(request, "snapshots/topology/drawing.html", context)
 
 
 @page
@@ -237,6 +257,9 @@ def _editor(
         "form": _form_of(document).fields(request.POST, document, refusal),
         "recordings": _recordings(request, row),
     }
+    if _is_dataflow(document):
+        draft = drawings.of_document(document["dataflow"])
+        context |= {"drawing": drawings.drawing(draft), "subtasks": drawings.subtask_names(draft)}
     status = problem.status if problem else 200
     template = "dataflow" if _is_dataflow(document) else "topology"
     return show(request, f"snapshots/topology/{template}.html", context, status=status)

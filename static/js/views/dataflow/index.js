@@ -5,11 +5,8 @@ import { setText } from "../../lib/dom.js";
 import { counted } from "../../lib/format.js";
 import { mountForm, openEditor, pressOnly } from "../topology/form.js";
 import { mountDrawing } from "./drawing.js";
-import { unfold } from "./layout.js";
 import * as model from "./model.js";
 import { mountTables } from "./tables.js";
-
-const MOST_CHOICES = 500;
 
 openEditor(mountEditor);
 
@@ -55,7 +52,6 @@ function mountEditor(form, start) {
   const drawing = mountDrawing(form.querySelector("[data-drawing]"), editor);
   const tables = mountTables(form.querySelector("[data-tables]"), editor);
   const counts = form.querySelector("[data-counts]");
-  const choices = document.getElementById("subtasks");
 
   function show() {
     drawing.show();
@@ -63,22 +59,6 @@ function mountEditor(form, start) {
     edit.showState();
     const { vertices, edges } = steps.now;
     setText(counts, `${counted(vertices.length, "vertex", "vertices")}, ${counted(edges.length, "edge")}`);
-    showChoices(vertices);
-  }
-
-  /**
-   * Offers the names of subtasks wherever the form asks for one.
-   * @param {FlowVertex[]} vertices
-   */
-  function showChoices(vertices) {
-    const { shown } = unfold(steps.now, MOST_CHOICES, 0);
-    const names = vertices.flatMap(
-      ({ key, id }) => Array.from({ length: shown.get(key) }, (_, index) => `${id}[${index}]`),
-    );
-    const text = JSON.stringify(names);
-    if (choices.dataset.names === text) return;
-    choices.dataset.names = text;
-    choices.replaceChildren(...names.map((name) => new Option("", name)));
   }
 
   const views = [...form.querySelectorAll("[data-view]")];

@@ -104,21 +104,12 @@ function keyGroups(parallelism) {
 }
 
 /**
- * Returns how many subtasks to draw for a vertex: 1 if what is typed is not a number of subtasks.
+ * Returns the number of subtasks of a vertex: 1 if what is typed is not one.
  * @param {FlowVertex} vertex @returns {number}
  */
 export function width(vertex) {
   const typed = asNumber(vertex.parallelism);
   return typeof typed === "number" && Number.isInteger(typed) && typed >= 1 ? typed : 1;
-}
-
-/**
- * Names what a vertex does: "source", "operator: map", "sink: plain".
- * @param {FlowVertex} vertex
- */
-export function role(vertex) {
-  if (vertex.kind === "sink") return `sink: ${vertex.sink}`;
-  return vertex.kind === "operator" ? `operator: ${vertex.function}` : vertex.kind;
 }
 
 /** @param {Flow} dataflow @param {string} name */

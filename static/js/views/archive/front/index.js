@@ -1,24 +1,23 @@
-/** The page of a barrier front: draws a poll, replays all of them, and follows the newest. */
+/** The page of a barrier front: replays all polls, which the server draws, and follows the newest. */
 
 import { setText } from "../../../lib/dom.js";
 import { latestWins } from "../../../lib/socket.js";
 import { followJob } from "../live.js";
-import { drawFront } from "./drawing.js";
 
 const STEP = 800; // ms between two polls of a replay
+const NARROW = 640; // pixels, below which layers follow each other downwards
 
 const body = document.getElementById("front");
 const replay = /** @type {HTMLElement} */ (document.querySelector("[data-replay]"));
 const slider = /** @type {HTMLInputElement} */ (document.querySelector("[data-slider]"));
 const play = /** @type {HTMLButtonElement} */ (document.querySelector("[data-play]"));
 const bring = latestWins(load);
-/** @type {{ instants: number[], status: string } & FrontPoll} */
+/** @type {FrontPoll} */
 let shown;
 /** @type {number | undefined} */
 let timer;
 
-/** @type {number | undefined} */
-let drawnFor;
+let isDown = false;
 
 if (body) begin();
 const { pin } = followJob({ show: follow, report: () => bring(null) });
@@ -36,7 +35,7 @@ function follow({ polled }) {
 }
 
 function begin() {
-  draw();
+  take();
   slider.addEventListener("input", () => {
     halt();
     go(Number(slider.value));
@@ -50,18 +49,13 @@ function begin() {
     go(place() + (link.getAttribute("rel") === "next" ? 1 : -1));
   });
   new ResizeObserver(() => {
-    if (figure().clientWidth !== drawnFor) redraw();
+    if (isDown !== body.clientWidth < NARROW) bring(shown.at);
   }).observe(body);
 }
 
-function figure() {
-  return /** @type {HTMLElement} */ (body.querySelector("[data-front]"));
-}
-
-/** Draws the poll that the page holds now. */
-function draw() {
+/** Takes over which poll the page shows now. */
+function take() {
   shown = JSON.parse(document.getElementById("front-data").textContent);
-  redraw();
   replay.hidden = shown.instants.length < 2;
   slider.max = String(shown.instants.length - 1);
   slider.value = String(place());
@@ -69,11 +63,6 @@ function draw() {
   status.dataset.status = shown.status;
   setText(status, shown.status);
   slider.setAttribute("aria-valuetext", `poll ${place() + 1} of ${shown.instants.length}`);
-}
-
-function redraw() {
-  drawnFor = figure().clientWidth;
-  drawFront(figure(), shown);
 }
 
 function place() {
@@ -111,11 +100,14 @@ function stop() {
 async function load(at) {
   if (!body) return location.reload(); // the first poll has come
   const address = at === null ? location.pathname : `${location.pathname}?poll=${at}`;
-  const answer = await fetch(address, { headers: { "HX-Request": "true" } }).catch(() => null);
+  const isNarrow = body.clientWidth < NARROW;
+  const drawn = `${address}${at === null ? "?" : "&"}down=${Number(isNarrow)}`;
+  const answer = await fetch(drawn, { headers: { "HX-Request": "true" } }).catch(() => null);
   if (!answer?.ok) return false;
   const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
   body.replaceChildren(...parsed.body.children);
   history.replaceState(null, "", address);
-  draw();
+  isDown = isNarrow;
+  take();
   return true;
 }
