@@ -132,6 +132,16 @@ def write_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
     write_batch(path, pa.RecordBatch.from_arrays(arrays, schema=schema))
 
 
+def replace_table(path: Path, rows: pa.Table, schema: pa.Schema) -> None:
+    """Write a file as ``write_table`` does, but at once: after a crash it is there or it is not."""
+    if not is_here(path):
+        write_table(path, rows, schema)
+        return
+    temporary = path.with_name(f".{path.name}")
+    write_table(temporary, rows, schema)
+    temporary.rename(path)
+
+
 def write_batch(path: Path, batch: pa.RecordBatch) -> None:
     """Write one Arrow IPC file of this record batch and force it to the disk."""
     with synced(path) as sink, pa.ipc.new_file(sink, batch.schema) as writer:

@@ -18,7 +18,7 @@ from snapshots.store.layout import SNAPSHOT_PLACES, SNAPSHOT_PLACES_COLUMNS, SNA
 from snapshots.store.mapped import read_batch
 from snapshots.store.objects.far import far_file
 from snapshots.store.objects.paths import ObjectPath
-from snapshots.store.parts import write_bytes, write_table
+from snapshots.store.parts import replace_table, write_bytes
 
 _SEPARATOR = b", "
 
@@ -37,9 +37,7 @@ def _write_places(folder: Path, names: list[str], texts: list[bytes]) -> None:
         end = begins[-1] + len(text)
         ends.append(end)
     table = pa.table([names, begins, ends], SNAPSHOT_PLACES_COLUMNS.names)
-    temporary = folder / f".{SNAPSHOT_PLACES}"
-    write_table(temporary, table, SNAPSHOT_PLACES_COLUMNS)
-    temporary.rename(folder / SNAPSHOT_PLACES)
+    replace_table(folder / SNAPSHOT_PLACES, table, SNAPSHOT_PLACES_COLUMNS)
 
 
 def read_summary(folder: Path, snapshot: SnapshotId) -> dict[str, Any] | None:

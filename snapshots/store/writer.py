@@ -48,6 +48,7 @@ from snapshots.store.layout import (
 )
 from snapshots.store.manifest import Extent, Manifest, Part
 from snapshots.store.parts import (
+    replace_table,
     write_bytes,
     write_events,
     write_markers,
@@ -108,9 +109,7 @@ def write_snapshots(
         (SNAPSHOT_CHANNELS, channels, SNAPSHOT_CHANNEL_COLUMNS, "channel"),
     ):
         ordered = rows.sort_by([("snapshot", "ascending"), (by, "ascending")])
-        temporary = folder / f".{name}"
-        write_table(temporary, ordered, schema)
-        temporary.rename(folder / name)
+        replace_table(folder / name, ordered, schema)
     write_summaries(folder, summaries)
 
 

@@ -12,7 +12,7 @@ import pytest
 from bench.synthetic_store import write_synthetic
 from snapshots.services.checking import fault_of
 from snapshots.store.errors import StoreDamaged, StoreUnreachable
-from snapshots.store.objects import catalogues, client
+from snapshots.store.objects import catalogues, client, files
 from snapshots.store.objects.paths import path_of, put_tree
 from snapshots.store.publish import publish
 from snapshots.store.reader import StoredRecording
@@ -32,8 +32,8 @@ READS = {
     "answer": lambda: client.require_answer("bucket", "folder"),
     "read": CALLS["read"],
     "range": lambda: client.read_range("bucket", "key", 0, 5),
-    "open": lambda: client.reading("bucket", "key").read(5),
-    "size": lambda: client.size_and_time("bucket", "key"),
+    "open": lambda: files.reading("bucket", "key").read(5),
+    "size": lambda: client.look("bucket", "key"),
 }
 FIRST_PAGE = (
     "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>1000"
@@ -67,9 +67,10 @@ class _Answer(BaseHTTPRequestHandler):
         self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(error)))
         self.end_headers()
-        self.wfile.write(error.encode())
+        if self.command != "HEAD":
+            self.wfile.write(error.encode())
 
-    do_GET = do_PUT = do_POST = _refuse  # noqa: N815 - http.server asks for these names
+    do_GET = do_PUT = do_POST = do_HEAD = _refuse  # noqa: N815 - http.server asks for these names
 
     def log_message(self, *_: object) -> None:
         """Print nothing."""

@@ -191,7 +191,7 @@ def test_all_who_wait_for_a_store_that_says_nothing_fail_together(monkeypatch):
         silent.bind(("127.0.0.1", 0))
         silent.listen()
         monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{silent.getsockname()[1]}")
-        file = far.FarFile(path_of("s3://silent/file"), 10**6)
+        file = far.FarFile(path_of("s3://silent/file"), client.Known(10**6))
         list(threads.map(fail, [file] * 3))
     assert len(asked) == 1
 

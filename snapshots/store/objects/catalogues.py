@@ -3,7 +3,8 @@
 It is one object, ``published``, that is written last. So a recording is published or it is not,
 and a process opens any number of parts with one request. Small files are in it as a whole; of a
 larger Arrow file it has the beginning and the end, which say where the columns lie, and of a larger
-matrix the beginning, which says how it is laid out.
+matrix the beginning, which says how it is laid out. Of each file it has the checksums of its seal,
+so whatever is read later is what was published. Older catalogues have none.
 """
 
 import threading
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from snapshots.store.errors import StoreDamaged
-from snapshots.store.objects import client
+from snapshots.store.objects import client, seals
+from snapshots.store.objects.client import Known
 
 CATALOGUE = "published"
 _SCHEMA = pa.schema(
@@ -23,8 +25,10 @@ _SCHEMA = pa.schema(
         ("size", pa.int64()),
         ("head", pa.large_binary()),
         ("tail", pa.large_binary()),
+        ("sums", pa.large_binary()),
     ]
 )
+_UNSEALED = _SCHEMA.remove(_SCHEMA.get_field_index("sums"))  # of older catalogues
 _OPTIONS = pa.ipc.IpcWriteOptions(compression=pa.Codec("zstd", 3))
 _SMALL = 32 * 2**10  # bytes of a file that the catalogue holds as a whole
 _MOST_KEPT = 64  # catalogues in memory
@@ -39,11 +43,17 @@ _lock = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file of a published recording: its size, its first bytes, and its last."""
+    """One file of a published recording: its size, first and last bytes, and checksums."""
 
     size: int
     head: bytes
     tail: bytes
+    sums: bytes = b""
+
+    @property
+    def known(self) -> Known:
+        """Return what each answer about the file must agree with."""
+        return Known(self.size, self.sums)
 
     @property
     def is_whole(self) -> bool:
@@ -59,7 +69,7 @@ def publish(bucket: str, folder: str, names: Mapping[str, int]) -> None:
 
     entries = dict(zip(names, client.in_parallel().map(entry, names), strict=True))
     rows = [
-        {"name": name, "size": item.size, "head": item.head, "tail": item.tail}
+        {"name": name} | {part: getattr(item, part) for part in Entry.__slots__}
         for name, item in entries.items()
     ]
     sink = pa.BufferOutputStream()
@@ -71,17 +81,21 @@ def publish(bucket: str, folder: str, names: Mapping[str, int]) -> None:
 
 def _read_entry(bucket: str, key: str, size: int) -> Entry:
     if size <= _SMALL:
-        return Entry(size, client.read(bucket, key), b"")
+        content = client.read(bucket, key)
+        sums = seals.sums_of(content, seals.block_of(len(content)))
+        return Entry(len(content), content, b"", sums)
+    known = client.look(bucket, key)
+    size = known.size
 
     def read(begin: int, end: int) -> bytes:
-        return client.read_range(bucket, key, begin, end)
+        return client.read_range(bucket, key, begin, end, known)
 
     head = read(0, LONGEST_HEADER)
     if head.startswith(_MATRIX):
-        return Entry(size, head, b"")
+        return Entry(size, head, b"", known.sums)
     if not head.startswith(_MAGIC):
-        return Entry(size, b"", b"")
-    return Entry(size, whole_head(read, size), whole_tail(read, size))
+        return Entry(size, b"", b"", known.sums)
+    return Entry(size, whole_head(read, size), whole_tail(read, size), known.sums)
 
 
 def whole_head(read: Callable[[int, int], bytes], size: int) -> bytes:
@@ -181,14 +195,14 @@ def _entries(content: bytes) -> dict[str, Entry]:
     """Return the files in a catalogue. Raises: StoreDamaged."""
     try:
         table = pa.ipc.open_file(content).read_all()
-        if table.schema != _SCHEMA:
+        if table.schema not in (_SCHEMA, _UNSEALED):
             raise pa.ArrowInvalid("it has other columns")
     except (pa.ArrowException, OSError) as error:
         raise StoreDamaged(
             CATALOGUE, f"It cannot be read ({error}).", "Was it cut short or written over?"
         ) from error
     rows = table.to_pylist()
-    return {row["name"]: Entry(row["size"], row["head"], row["tail"]) for row in rows}
+    return {row.pop("name"): Entry(**row) for row in rows}
 
 
 def _keep(bucket: str, folder: str, entries: Mapping[str, Entry]) -> None:

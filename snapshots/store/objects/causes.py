@@ -13,6 +13,16 @@ NO_STORE = (
     "What answers there is no store of S3, but probably a web page. Does a proxy or a sign-in page "
     "of the network stand between, and does AWS_ENDPOINT_URL name the store?"
 )
+_MIXED = "Does a proxy between Cutline and the store mix up answers or change them?"
+OTHER_OBJECT = f"It answered with another object than the one that was asked for. {_MIXED}"
+OTHER_BYTES = f"It answered with other bytes than were written. {_MIXED}"
+OTHER_LIST = f"It answered with another list than the one that was asked for. {_MIXED}"
+NOT_KEPT = f"It answered that it took the object, and does not have it as it was sent. {_MIXED}"
+NOT_REMOVED = f"It answered that it removed the object, and still has it. {_MIXED}"
+BROKE_OFF = "Its answer broke off. Is the network steady, or was it restarted?"
+NO_ANSWER = f"What it answered is not whole, or is no answer of S3 to this. {_MIXED}"
+PASSING = (NO_STORE, BROKE_OFF, NO_ANSWER)
+"""Causes of which a second request may be free."""
 _ROLES = "169.254.169.254"  # where a machine of a cloud asks for the credentials of its role
 _STATUS = re.compile(r"status code: ([0-9]{3})")
 _CODE = re.compile(r"<Code>([A-Za-z]{1,40})</Code>")
@@ -51,8 +61,9 @@ _OF_WORDS = (
     (_ROLES, "There are no credentials. Are AWS_ACCESS_KEY_ID and its secret set?"),
     ("Received redirect", "The bucket is in another region. Does AWS_REGION name its region?"),
     ("non-partial", NO_STORE),
-    ("IncompleteBody", "Its answer broke off. Is the network steady, or was it restarted?"),
-    ("kind: Interrupted", "Its answer broke off. Is the network steady, or was it restarted?"),
+    ("Got invalid", NO_ANSWER),
+    ("IncompleteBody", BROKE_OFF),
+    ("kind: Interrupted", BROKE_OFF),
     ("kind: Connect", "It does not answer. Does it run, and does AWS_ENDPOINT_URL name it?"),
     ("kind: Timeout", "It does not answer in time. Is it overloaded, or the network slow?"),
 )
@@ -78,6 +89,11 @@ def is_page(text: str) -> bool:
 def is_type_of_page(content_type: str) -> bool:
     """Tell whether a ``Content-Type`` is that of a web page."""
     return content_type.partition(";")[0].strip().lower() in ("text/html", "application/xhtml+xml")
+
+
+def other_length(found: int, size: int) -> str:
+    """Return the cause where an answer has not the bytes that it should have."""
+    return f"It answered with {found:,} bytes in place of {size:,}. {_MIXED}"
 
 
 def cause_of(text: str) -> str:

@@ -22,7 +22,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from snapshots.store.errors import StoreDamaged, StoreUnreachable, name_in_recording
-from snapshots.store.objects import catalogues, client
+from snapshots.store.objects import catalogues, client, seals
+from snapshots.store.objects.client import Known
 from snapshots.store.objects.paths import ObjectPath
 from snapshots.store.objects.together import require_waiting
 
@@ -87,11 +88,12 @@ class FarFile:
             it was held last.
     """
 
-    def __init__(self, path: ObjectPath, size: int, known: bytes | None = None) -> None:
-        """Take the path and the size of a file, and its bytes if they are known already."""
+    def __init__(self, path: ObjectPath, known: Known, content: bytes | None = None) -> None:
+        """Take the path of a file, what is known of it, and its bytes if they are known already."""
         self.path = path
         self._known = known
-        self.size = size
+        self._content = content
+        self.size = size = known.size
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE
         self.memory = mmap.mmap(-1, max(size, 1), flags=flags)
         count = -(-size // BLOCK)
@@ -188,19 +190,13 @@ class FarFile:
                 raise StoreUnreachable(self._failure.where, self._failure.cause)
             with _blocks.lock:
                 missing = blocks[~self.present[blocks]]
-            ranges = [
-                (begin, min(begin + _LONGEST, self._limit(end)))
-                for first, end in _stretches(missing, _GAP // BLOCK)
-                for begin in range(first * BLOCK, self._limit(end), _LONGEST)
-            ]
+            ranges = self._ranges(missing)
             try:
                 for (begin, end), content in zip(ranges, self._read(ranges), strict=True):
                     self._fill(begin, end, content)
-            except client.CutShort:
+            except client.CutShort as error:
                 where = name_in_recording(self.path)
-                raise StoreDamaged(
-                    where, "It is shorter than it was.", "Was it cut short or written over?"
-                ) from None
+                raise StoreDamaged(where, error.what, error.cause) from None
             except FileNotFoundError:
                 where = name_in_recording(self.path)
                 raise StoreDamaged(where, "It is missing.", "Was it deleted?") from None
@@ -208,11 +204,21 @@ class FarFile:
                 self._failure, self._failed_at = error, time.monotonic()
                 raise
 
+    def _ranges(self, missing: Ints) -> Sequence[tuple[int, int]]:
+        """Return what to ask for so that these blocks come, in whole blocks that have checksums."""
+        step = seals.block_of(self.size) if self._known.sums else BLOCK
+        longest = max(_LONGEST, step)
+        return [
+            (begin, min(begin + longest, end * step, self.size))
+            for first, end in _stretches(np.unique(missing * BLOCK // step), _GAP // step)
+            for begin in range(first * step, min(end * step, self.size), longest)
+        ]
+
     def _read(self, ranges: Sequence[tuple[int, int]]) -> Iterator[bytes]:
-        if self._known is not None:
-            known = self._known
-            return (known[begin:end] for begin, end in ranges)
-        return client.read_ranges(self.path.bucket, self.path.key, ranges)
+        if self._content is not None:
+            content = self._content
+            return (content[begin:end] for begin, end in ranges)
+        return client.read_ranges(self.path.bucket, self.path.key, ranges, self._known)
 
     def _fill(self, begin: int, end: int, content: bytes) -> None:
         arrived = np.arange(begin // BLOCK, -(-end // BLOCK))
@@ -381,11 +387,11 @@ def far_file(path: ObjectPath) -> FarFile:
     name = str(path)
     file = _files.get(name)
     if file is None:
-        known = catalogues.entry(path.bucket, path.key)
-        content = known.head if known and known.is_whole else None
-        size = known.size if known else path.size()
+        entry = catalogues.entry(path.bucket, path.key)
+        content = entry.head if entry and entry.is_whole else None
+        known = entry.known if entry else client.look(path.bucket, path.key)
         with _opening:
-            file = _files.setdefault(name, FarFile(path, size, content))
+            file = _files.setdefault(name, FarFile(path, known, content))
     return file
 
 

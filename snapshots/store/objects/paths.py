@@ -14,13 +14,15 @@ from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path, PosixPath
 from types import TracebackType
-from typing import IO, Any, cast
+from typing import IO, Any
 
-from snapshots.store.objects import catalogues, client
+from snapshots.store.errors import StoreDamaged, StoreUnreachable, name_in_recording
+from snapshots.store.objects import catalogues, causes, client, files
 
 SCHEME = "s3"
 _FIRST = f"{SCHEME}:"
 _COPIED_AT_ONCE = 2**20  # bytes
+_REMOVED = 3  # times, until no list has it any more
 
 
 class ObjectPath(PosixPath):
@@ -67,7 +69,7 @@ class ObjectPath(PosixPath):
     def size(self) -> int:
         """Return the size of the object. Raises: FileNotFoundError, StoreUnreachable."""
         known = catalogues.entry(self.bucket, self.key)
-        return known.size if known else client.size_and_time(self.bucket, self.key)[0]
+        return known.size if known else client.look(self.bucket, self.key).size
 
     def stat(self, **_: Any) -> os.stat_result:
         """Return size and time: of the object, or for a published folder of its catalogue.
@@ -84,16 +86,20 @@ class ObjectPath(PosixPath):
 
     def _size_and_time(self) -> tuple[int, float]:
         try:
-            return client.size_and_time(self.bucket, self.key)
+            found = client.look(self.bucket, self.key)
         except FileNotFoundError:
-            return client.size_and_time(self.bucket, f"{self.key}/{catalogues.CATALOGUE}")
+            found = client.look(self.bucket, f"{self.key}/{catalogues.CATALOGUE}")
+        return found.size, found.time
 
     def read_bytes(self) -> bytes:
-        """Return the whole object. Raises: FileNotFoundError, StoreUnreachable."""
+        """Return the whole object. Raises: FileNotFoundError, StoreDamaged, StoreUnreachable."""
         known = catalogues.entry(self.bucket, self.key)
         if known and known.is_whole:
             return known.head
-        return client.read(self.bucket, self.key)
+        try:
+            return client.read(self.bucket, self.key, known.known if known else None)
+        except client.CutShort as error:
+            raise StoreDamaged(name_in_recording(self), error.what, error.cause) from None
 
     def read_text(self, encoding: str | None = None, errors: str | None = None) -> str:
         """Return the whole object as text. Raises: FileNotFoundError, StoreUnreachable."""
@@ -124,7 +130,7 @@ class ObjectPath(PosixPath):
             known = catalogues.entry(self.bucket, self.key)
             if known and known.is_whole:
                 return io.BytesIO(known.head)
-            return client.reading(self.bucket, self.key)
+            return files.reading(self.bucket, self.key, known.known if known else None)
         if mode == "wb":
             return _Unput(self)
         raise ValueError(f"{self} is opened only as rb or wb, not as {mode}")
@@ -144,19 +150,6 @@ class ObjectPath(PosixPath):
     def unlink(self, *_: Any, **__: Any) -> None:
         """Remove the object; a store does not say whether there was one."""
         client.delete(self.bucket, [self.key])
-
-    def rename(self, target: Any) -> "ObjectPath":
-        """Copy the object, or all objects of a folder, and remove the first ones.
-
-        Raises: FileNotFoundError, StoreUnreachable.
-        """
-        below = [key for key, _ in client.listed(self.bucket, self.key)]
-        for key in below:
-            client.rename(self.bucket, key, target.key + key[len(self.key) :])
-        if not below:
-            client.rename(self.bucket, self.key, target.key)
-        catalogues.forget(self.bucket, self.key)
-        return cast("ObjectPath", target)
 
     def absolute(self) -> "ObjectPath":
         """Return the path itself, which has no other form."""
@@ -247,12 +240,24 @@ def is_here(path: Path) -> bool:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with all that is in it, wherever it is; none is no error."""
+    """Remove a folder with all that is in it, wherever it is; none is no error.
+
+    Raises: StoreUnreachable, also if the object store still has it afterwards.
+    """
     if not isinstance(path, ObjectPath):
         shutil.rmtree(path, ignore_errors=True)
         return
-    client.delete(path.bucket, [key for key, _ in client.listed(path.bucket, path.key)])
+    left = _keys_below(path)
+    for _ in range(_REMOVED):
+        client.delete(path.bucket, sorted(left))
+        left = left and left & _keys_below(path)
+    if left:
+        raise StoreUnreachable(str(path), causes.NOT_REMOVED)
     catalogues.forget(path.bucket, path.key)
+
+
+def _keys_below(folder: ObjectPath) -> set[str]:
+    return {key for key, _ in client.listed(folder.bucket, folder.key)}
 
 
 def tree_bytes(path: Path) -> int:
@@ -276,8 +281,8 @@ def copy_here(source: Path, target: Path) -> None:
 
 def put_tree(source: Path, target: Path) -> None:
     """Copy a file or a folder of this machine to an object store; the catalogue is put last."""
-    files = [source] if source.is_file() else [path for path in source.rglob("*") if path.is_file()]
-    for file in sorted(files, key=lambda path: (path.name == catalogues.CATALOGUE, path)):
+    own = [source] if source.is_file() else [path for path in source.rglob("*") if path.is_file()]
+    for file in sorted(own, key=lambda path: (path.name == catalogues.CATALOGUE, path)):
         put_file(file, target / file.relative_to(source))
 
 
