@@ -31,6 +31,14 @@ def learn(samples, page):
     return page
 
 
+@pytest.fixture
+def stranger(browser, server):
+    """Return a page of a browser in which nobody is signed in."""
+    context = browser.new_context(base_url=server.url)
+    yield context.new_page()
+    context.close()
+
+
 def open_sample(page, name: str) -> None:
     """Open a sample from a page that lists it."""
     page.get_by_role("link", name=name).click()

@@ -1,19 +1,10 @@
 """A short link brings a view to a colleague, a public link to somebody without an account."""
 
-import pytest
 from playwright.sync_api import expect
 
 from snapshots.domain.simulators.samples import two_banks
 from tests.browser.test_snapshot_page import uploaded
 from tests.webapp.over_http import Api
-
-
-@pytest.fixture
-def stranger(browser, server):
-    """Return a page of a browser in which nobody is signed in."""
-    context = browser.new_context(base_url=server.url)
-    yield context.new_page()
-    context.close()
 
 
 def test_links_made_in_the_dialog_show_the_view_until_they_are_withdrawn(stack, page, stranger):

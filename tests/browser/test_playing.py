@@ -7,7 +7,9 @@ from itertools import pairwise
 import pytest
 from playwright.sync_api import expect
 
+from snapshots.domain.simulators.samples import two_banks
 from tests.browser.conftest import open_sample
+from tests.browser.test_snapshot_page import uploaded
 from tests.web.api.test_open_recordings import HEADER, lines
 from tests.webapp.over_http import Api
 
@@ -20,6 +22,11 @@ MARKS = """() => [...document.querySelectorAll(".js-plotly-plot")]
 @pytest.fixture
 def frames(page):
     """Return the frames that the page gets, as they come."""
+    return frames_of(page)
+
+
+def frames_of(page) -> list[dict]:
+    """Return the frames that a page gets, as they come."""
     found: list[dict] = []
 
     def take(text: str | bytes) -> None:
@@ -107,3 +114,19 @@ def test_without_a_websocket_the_page_says_so_and_plays_over_http(samples, page,
     assert further.value.ok
     expect(page.locator("#wb-readout")).not_to_have_text(before)
     assert frames == []
+
+
+def test_a_visitor_without_an_account_plays_what_a_public_link_shows(stack, page, stranger):
+    address = uploaded(page, two_banks(), "shown.jsonl")
+    link = Api(stack).post(f"{address}/public-links", {"name": "for the vendor"}).body
+    frames = frames_of(stranger)
+    stranger.goto(link["link"])
+    stranger.locator("#workbench.is-ready").wait_for()
+    expect(stranger.get_by_role("link", name="Account")).to_have_count(0)
+    readout = stranger.locator("#wb-readout")
+    stranger.keyboard.press("Home")
+    before = readout.text_content()
+    play(stranger, frames)
+    assert readout.text_content() != before
+    stranger.locator("#wb-play").click()
+    expect(stranger.locator("#wb-lost")).to_be_hidden()

@@ -6,6 +6,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from snapshots.domain.model import shapes
 from snapshots.readers.logs.native import write_lines
 from tests.builders import simulated
 from tests.damage import lose_recorded_message
@@ -91,3 +92,17 @@ def test_a_click_on_a_witness_opens_the_workbench_there(stack, page):
     page.locator("#workbench.is-ready").wait_for()
     expect(page.locator("body")).to_contain_text(damaged.message)
     expect(page).to_have_url(re.compile("message="))
+
+
+def test_a_snapshot_that_does_not_end_says_why_before_what_follows(samples, page):
+    log = simulated(shapes.ring(3), silent=frozenset({"p2"}))
+    address = uploaded(page, log, "silent.jsonl")
+    page.goto(f"{address}/snapshots")
+    page.get_by_role("link", name="s1", exact=True).click()
+    expect(page.locator("h1 + .verdict")).to_have_text(re.compile("incomplete"))
+    cause = page.get_by_role("region", name="Why it does not end").locator("li").first
+    expect(cause.locator(".badge")).to_have_text("L2")
+    expect(cause).to_contain_text("p2 never records, although a marker reached it on p1->p2")
+    expect(cause.locator("li")).to_have_text(
+        ["Therefore p3 never records.", "Therefore p3->p1 stays open."]
+    )
