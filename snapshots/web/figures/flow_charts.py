@@ -267,7 +267,7 @@ def _numbers(places: Mapping[str, Place], order: Mapping[str, int]) -> Part:
         "type": "scatter",
         "mode": "markers+text",
         "name": "numbers of the steps",
-        "x": [places[name][0] + HALF - 0.02 for name in order],
+        "x": [places[name][0] + HALF for name in order],
         "y": [places[name][1] - TALL for name in order],
         "text": [str(number) for number in order.values()],
         "textfont": {"size": 11, "color": colour("on-accent")},

@@ -156,13 +156,14 @@ def _edges(
         events.setdefault((fold[edge["source"]], fold[edge["target"]]), []).append(edge["event"])
     return [
         {
-            **_drawn(places[ends[0]], places[ends[1]], sizes),
+            **_drawn(places[ends[0]], places[ends[1]], sizes, label),
             "words": "; ".join(dict.fromkeys(names)),
-            "label": _label(names) if has_labels else "",
+            "label": label,
             "on_run": ends in run,
             "on_reordered": ends in reordered,
         }
         for ends, names in events.items()
+        for label in (_label(names) if has_labels else "",)
     ]
 
 
@@ -172,13 +173,17 @@ def _label(names: Sequence[str]) -> str:
 
 
 def _drawn(
-    source: tuple[float, float], target: tuple[float, float], sizes: Sizes
+    source: tuple[float, float], target: tuple[float, float], sizes: Sizes, label: str
 ) -> dict[str, Any]:
-    """Return the path of an edge; one that leads back passes below the states."""
+    """Return the path of an edge, and the place of its label above it.
+
+    An edge that leads back passes below the states.
+    """
     (x, y), (to_x, to_y) = source, target
     if to_x > x:
         x, to_x = x + sizes.width / 2, to_x - sizes.width / 2
-        middle = {"x": _text((x + to_x) / 2), "y": _text((y + to_y) / 2 - 5)}
+        rise = abs(to_y - y) / (to_x - x) * len(label) * CHARACTER / 2
+        middle = {"x": _text((x + to_x) / 2), "y": _text((y + to_y) / 2 - 5 - rise)}
         return {"path": f"M{x:g} {y:g}L{to_x:g} {to_y:g}", "back": False, **middle}
     y, to_y = y + sizes.height / 2, to_y + sizes.height / 2
     low = max(y, to_y) + sizes.height + MARGIN / 2
