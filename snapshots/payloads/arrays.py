@@ -1,6 +1,6 @@
 """Arrays of numbers in payloads, which Plotly takes as they are.
 
-Whole numbers get the smallest type that holds them all; instants and steps are f8, which is exact
+Whole numbers get the smallest type that holds them all; beyond 32 bits that is f8, which is exact
 below 2^53.
 """
 

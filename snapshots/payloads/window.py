@@ -1,14 +1,13 @@
 """The window payload: columns as typed arrays, which Plotly takes as they are.
 
-Instants and steps are f8 (exact below 2^53), codes and indexes the smallest whole numbers that hold
-them. States, values and labels are lists, as long as the columns beside them.
+Whole numbers have the smallest type that holds them all. States, values and labels are lists, as
+long as the columns beside them.
 """
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any
 
-import numpy as np
 import orjson
 
 from snapshots.domain.model.topology import JsonText
@@ -17,7 +16,6 @@ from snapshots.payloads.control import ControlPayload
 from snapshots.payloads.declaring import documented, payload_of
 from snapshots.store import windows
 
-_INSTANTS = frozenset({"at", "step", "sent_at", "received_at", "sent_step", "received_step"})
 _NULL = orjson.Fragment("null")
 
 
@@ -78,8 +76,6 @@ def _columns(table: Any, json_fields: Iterable[str] = ()) -> dict[str, Any]:
         column = getattr(table, name)
         if name in json_fields:
             columns[name] = _json(column)
-        elif name in _INSTANTS:
-            columns[name] = typed_array(np.asarray(column, np.float64))
         else:
             columns[name] = column if isinstance(column, list) else typed_array(column)
     return columns

@@ -1093,16 +1093,6 @@ interface Offer {
   words: string;
 }
 
-/** The sectors of a map of bytes: one list for each field. */
-interface SectorsPayload {
-  ids: string[];
-  labels: string[];
-  parents: string[];
-  values: number[];
-  kinds: string[];
-  before: (number | null)[];
-}
-
 interface ProofPayload {
   events: RunEvent[];
   start: { processes: Record<string, unknown> };

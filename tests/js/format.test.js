@@ -8,6 +8,7 @@ import {
   instant,
   shortenedInside,
   showDirection,
+  fileSize,
   threeDigits,
   ticks,
   valueText,
@@ -34,6 +35,10 @@ test("a unit that is no time is written as it is", () => {
 test("instants that lie close together are distinguished", () => {
   assert.equal(instant(12400, "us", 40000), "12.400 ms");
   assert.notEqual(instant(5000001, "us", 10), instant(5000002, "us", 10));
+});
+
+test("sizes are written as the server writes them", () => {
+  assert.deepEqual([0, 812, 999.4, 12_400, 1.07e9].map(fileSize), ["0 B", "812 B", "999 B", "12.4 kB", "1.07 GB"]);
 });
 
 test("numbers keep three significant digits", () => {

@@ -2,6 +2,7 @@
 
 import gzip
 import re
+from collections import Counter
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -12,6 +13,7 @@ from django.templatetags.static import static
 from django.test import Client
 
 from snapshots.templatetags.modules import modules_of
+from tests.stack import ROOT
 from webapp.edge.static_files import catalogue
 
 ENTRY = "js/views/workbench/index.js"
@@ -58,6 +60,15 @@ def test_a_file_is_sent_in_the_smallest_encoding_that_is_taken(accepted, encodin
     assert int(answer.headers["Content-Length"]) == len(answer.content)
     assert unpacked(answer.content) == plain
     assert encoding is None or len(answer.content) < len(plain) / 2
+
+
+def test_modules_are_sent_without_their_doc_comments():
+    for path in modules_of(ENTRY):
+        source = Counter((ROOT / "static" / path).read_text().splitlines())
+        sent = Counter(ask(static(path)).content.decode().splitlines())
+        assert not sent - source, path
+        assert any("/**" in line for line in source - sent), path
+        assert all(re.match(r"\s*(/\*\*|\*)", line) for line in source - sent), path
 
 
 def test_a_known_file_is_not_sent_again():

@@ -18,6 +18,7 @@ from snapshots.domain.inventory.byte_shares import (
 from snapshots.domain.inventory.model import COMPLETED, number_words
 from snapshots.domain.inventory.series import Pair
 from snapshots.quantities import counted, file_size
+from snapshots.web.figures import byte_maps
 from snapshots.web.pages.rendering import page
 from snapshots.web.tables.sending import show
 
@@ -60,6 +61,7 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBas
         "shares": shares,
         "sentences": list(_sentences(checkpoint, shares)),
         "maps": maps,
+        "figures": {name: _figure(maps[name], name) for name in ("stored", "entries")},
         "operators": [_operator(item, address, engine) for item in _largest_first(shares)],
         "entry_sizes": ENTRY_SIZES[engine],
         "new_words": "" if shares.new == 0 else NEW_WORDS[engine],
@@ -68,6 +70,14 @@ def of_checkpoint(request: HttpRequest, pk: int, number: int) -> HttpResponseBas
         "api": f"/api{address}/bytes",
     }
     return show(request, "snapshots/inventory/bytes.html", context)
+
+
+def _figure(sectors: dict[str, Any], root: str) -> dict[str, Any]:
+    """Return a map as a figure, and what can be opened in it."""
+    return {
+        "figure": byte_maps.figure(sectors, root),
+        "levels": byte_maps.levels(sectors, root),
+    }
 
 
 def _largest_first(shares: CheckpointBytes) -> list[OperatorBytes]:

@@ -1,7 +1,7 @@
 /** The panels of the files that are being uploaded: their bytes, their jobs, or why they were refused. */
 
 import { h, setText } from "../../lib/dom.js";
-import { counted, duration, thousands, threeDigits } from "../../lib/format.js";
+import { counted, duration, fileSize, thousands } from "../../lib/format.js";
 import { create } from "../../lib/svg.js";
 import { makeCard, showJob } from "../jobs/card.js";
 import { isOpen } from "../jobs/words.js";
@@ -44,7 +44,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
   function on(event) {
     const { row, words, recognised, body } = rowOf(event.file);
     row.dataset.state = event.type;
-    if (event.type === "waiting") setText(words, `${bytes(event.file.size)}, waiting`);
+    if (event.type === "waiting") setText(words, `${fileSize(event.file.size)}, waiting`);
     else if (event.type === "sending") showBytes(event);
     else if (event.type === "refused") showRefusal(event.file, event.problem);
     else setText(words, "sent, waiting for a worker");
@@ -72,7 +72,7 @@ export function mountUploadRows(root, { cancelJob, again, formats }) {
   function showBytes(event) {
     const { words, body } = rows.get(event.file);
     const { sent, total } = event;
-    const text = [`${bytes(sent)} of ${bytes(total)}`, ...paceWords(event)].join(", ");
+    const text = [`${fileSize(sent)} of ${fileSize(total)}`, ...paceWords(event)].join(", ");
     setText(words, text);
     const share = total ? sent / total : 0;
     if (!body.firstChild) {
@@ -238,7 +238,7 @@ function sameWords([newest, ...others]) {
 function paceWords({ state, rate, left }) {
   if (state === "paused") return ["paused"];
   if (state !== "sending" || !rate) return [];
-  return [`${bytes(rate)}/s`, left === null ? "" : `${duration(Math.ceil(left), "s")} left`].filter(Boolean);
+  return [`${fileSize(rate)}/s`, left === null ? "" : `${duration(Math.ceil(left), "s")} left`].filter(Boolean);
 }
 
 /** @param {string} state @param {string} why */
@@ -247,11 +247,4 @@ function whyWords(state, why) {
   if (state === "waiting") return `${why} The upload goes on from there as soon as it can.`;
   if (state === "discarding") return `${why} The upload is discarded as soon as that is possible.`;
   return "";
-}
-
-/** @param {number} size */
-function bytes(size) {
-  const names = ["B", "kB", "MB", "GB"];
-  const power = Math.min(names.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(size, 1)) / 3)));
-  return `${threeDigits(size / 1000 ** power)} ${names[power]}`;
 }
