@@ -11,16 +11,21 @@ const RULES_OF_MAPS = "9f215cf04c5486422605d13261cb87401f4e7763b6296af81e98efbc0
 let reading = null;
 
 /**
- * Loads Plotly from `src` at the first call.
+ * Loads Plotly from `src` at the first call, unless the page has begun to.
  * @param {string} src @returns {Promise<any>}
  */
 export function readPlotly(src) {
   reading ??= new Promise((resolve, reject) => {
-    const script = h("script", { src });
-    script.addEventListener("load", () => setTimeout(() => resolve(window.Plotly))); // it draws in a task of its own
-    script.addEventListener("error", () => reject(new Error("Plotly could not be loaded.")));
+    const begun = document.querySelector(`script[src="${src}"]`);
+    const script = begun ?? h("script", { src });
+    const done = () => setTimeout(() => resolve(window.Plotly)); // it draws in a task of its own
+    const fail = () => reject(new Error("Plotly could not be loaded."));
+    if (window.Plotly) return done();
+    script.addEventListener("load", done);
+    script.addEventListener("error", fail);
+    if (begun) return window.addEventListener("load", () => window.Plotly || fail()); // it may have failed before
     holdRules();
-    document.head.append(script);
+    return document.head.append(script);
   });
   return reading;
 }
