@@ -6,8 +6,9 @@ import numpy as np
 import orjson
 from typing_extensions import TypedDict  # pydantic needs it before Python 3.12
 
-from snapshots.domain.model.topology import Channel, Process
-from snapshots.models import Topology
+from snapshots.domain.model import arrangement
+from snapshots.domain.model.topology import Channel, Process, Topology
+from snapshots.models import Topology as SavedTopology
 from snapshots.payloads.dates import date
 from snapshots.payloads.declaring import described, list_of
 from snapshots.payloads.teams import OwningTeam, team_of
@@ -64,16 +65,56 @@ class RecordedProcess(ProcessItem):
 
 
 @described
+class OperatorItem(TypedDict):
+    """Processes that differ only in a number at their end.
+
+    Attributes:
+        key: what no other operator has.
+        name: their name without the number.
+        members: their places in the list of processes.
+    """
+
+    key: str
+    name: str
+    members: list[int]
+
+
+@described
+class ArrangementItem(TypedDict):
+    """How the processes stand in a picture of the topology.
+
+    Attributes:
+        operators: of a topology without a cycle; empty for all others, which stand on a ring.
+        bands: the layers of each pipeline, each a list of keys of operators, with null for an edge
+            that passes the layer.
+        alone: the keys of operators without channels.
+        is_guessed: whether no channel is known, and the order is that of the log.
+        drawn: places in the list of processes, of those on the ring: at most the 60 with most
+            channels.
+        places: where these stand, as ``[x, y]`` in the square 0 to 1.
+    """
+
+    operators: list[OperatorItem]
+    bands: list[list[list[str | None]]]
+    alone: list[str]
+    is_guessed: bool
+    drawn: list[int]
+    places: list[list[float]]
+
+
+@described
 class TopologyOfRecording(TypedDict):
     """Processes and the channels between them.
 
     Attributes:
         processes: the processes, in the order in which other answers list them.
         channels: the channels, in the order in which other answers list them.
+        arrangement: how they stand in a picture.
     """
 
     processes: list[RecordedProcess]
     channels: list[ChannelItem]
+    arrangement: ArrangementItem
 
 
 @described
@@ -135,6 +176,25 @@ def topology_of_recording(stored: StoredRecording) -> TopologyOfRecording:
     return {
         "processes": _recorded_processes(stored),
         "channels": list(map(_channel, stored.topology.channels)),
+        "arrangement": arrangement_payload(stored.topology),
+    }
+
+
+def arrangement_payload(topology: Topology) -> ArrangementItem:
+    found = arrangement.arranged(topology)
+    return {
+        "operators": [
+            {"key": each.key, "name": each.name, "members": each.members}
+            for each in found.operators
+        ],
+        "bands": [
+            [[None if item.is_passage else item.key for item in layer] for layer in band]
+            for band in found.bands
+        ],
+        "alone": found.alone,
+        "is_guessed": found.is_guessed,
+        "drawn": found.drawn,
+        "places": found.places,
     }
 
 
@@ -175,7 +235,7 @@ def _channel(channel: Channel) -> ChannelItem:
     return item
 
 
-def topology_detail(row: Topology) -> TopologyDetail:
+def topology_detail(row: SavedTopology) -> TopologyDetail:
     detail: TopologyDetail = {
         "id": row.pk,
         "name": row.name,
@@ -192,7 +252,7 @@ def topology_detail(row: Topology) -> TopologyDetail:
     return detail
 
 
-def topology_summary(row: Topology) -> TopologySummary:
+def topology_summary(row: SavedTopology) -> TopologySummary:
     return {
         "id": row.pk,
         "name": row.name,

@@ -99,6 +99,17 @@ interface ChannelPayload {
 interface TopologyPayload {
   processes: ProcessPayload[];
   channels: ChannelPayload[];
+  arrangement?: ArrangementPayload;
+}
+
+/** How the processes stand in a picture; of `bands`, null is an edge that passes a layer. */
+interface ArrangementPayload {
+  operators: Operator[];
+  bands: (string | null)[][][];
+  alone: string[];
+  is_guessed: boolean;
+  drawn: number[];
+  places: number[][];
 }
 
 interface OpenChannel extends ChannelPayload {
@@ -110,6 +121,7 @@ interface OpenChannel extends ChannelPayload {
 /** A topology with its codes: the places of processes and channels in their lists. */
 interface OpenTopology {
   processes: ProcessPayload[];
+  arrangement?: ArrangementPayload;
   channels: OpenChannel[];
   processCode: Map<string, number>;
   channelCode: Map<string, number>;
@@ -1194,15 +1206,6 @@ interface EditorParts<T> {
   focus(key: string, field: string): void;
 }
 
-/** A vertex in a layer, or an edge that passes it. */
-type LayerItem = { key?: string; edge?: string };
-
-/** A graph that can be drawn in layers. */
-interface Layered {
-  vertices: { key: string }[];
-  edges: { key: string; source: string | null; target: string | null }[];
-}
-
 interface FlowEditor {
   now(): Flow;
   selected(): string | null;
@@ -1312,7 +1315,7 @@ interface Operator {
 /** A topology without cycles. `bands` are the layers of each pipeline. */
 interface Dataflow {
   operators: Map<string, Operator>;
-  bands: LayerItem[][][];
+  bands: (string | null)[][][];
   /** Operators without channels. */
   alone: string[];
   /** Whether no channel is known, and the order is that of the log. */

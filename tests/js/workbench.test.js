@@ -5,7 +5,6 @@ import { plainScale } from "../../static/js/lib/folds.js";
 import { arrange, PLAIN_LANES } from "../../static/js/lib/lanes.js";
 import { openTopology } from "../../static/js/lib/topology.js";
 import { keyName } from "../../static/js/lib/keys.js";
-import { alongEdge, drawnProcesses, layoutTopology, MOST_DRAWN } from "../../static/js/lib/layout.js";
 import { matching } from "../../static/js/lib/palette.js";
 import { latestWins, openSocket, Refused } from "../../static/js/lib/socket.js";
 import { createSource, defaultUrls, inOrder, openCut } from "../../static/js/lib/source.js";
@@ -27,6 +26,7 @@ import {
   linked,
   nounsOf,
 } from "../../static/js/views/workbench/sentences.js";
+import { pointOn } from "../../static/js/views/workbench/topology-circles.js";
 import { describeCut } from "../../static/js/lib/cuts.js";
 import { twoBanks } from "./builders.js";
 
@@ -84,26 +84,10 @@ test("the line of a message that never arrives ends at the cursor, short of its 
   assert.ok(Math.abs(y1 - y0) < Math.abs(g.y(0) - g.y(1)));
 });
 
-test("the same topology always looks the same, inside the unit square, no two on one spot", () => {
-  for (const [count, links] of [[1, []], [2, [[0, 1]]], [12, [[0, 1], [1, 2], [3, 4], [5, 6]]], [50, []]]) {
-    const places = layoutTopology(count, links);
-    assert.deepEqual(places, layoutTopology(count, links));
-    assert.ok(places.every(({ x, y }) => x >= 0 && x <= 1 && y >= 0 && y <= 1));
-    assert.equal(new Set(places.map(({ x, y }) => `${x.toFixed(3)} ${y.toFixed(3)}`)).size, count);
-  }
-});
-
-test("if there are too many processes, those with most channels are drawn", () => {
-  const drawn = drawnProcesses(100, [[99, 98], [99, 97]]);
-  assert.equal(drawn.length, MOST_DRAWN);
-  assert.ok(drawn.includes(99) && drawn.includes(97));
-  assert.deepEqual(drawnProcesses(3, []), [0, 1, 2]);
-});
-
 test("channels that go both ways bow to different sides", () => {
   const [a, b] = [{ x: 0, y: 0 }, { x: 10, y: 0 }];
-  assert.equal(alongEdge(a, b, 0.5, 3).y, 3);
-  assert.equal(alongEdge(b, a, 0.5, 3).y, -3);
+  assert.equal(pointOn({ from: a, to: b, rim: 0, bow: 3 }, 0.5).y, 3);
+  assert.equal(pointOn({ from: b, to: a, rim: 0, bow: 3 }, 0.5).y, -3);
 });
 
 test("the newest of several requests wins, those between are passed over", async () => {

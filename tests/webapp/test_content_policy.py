@@ -32,7 +32,9 @@ ADDRESSES = [
 INSIDE = {
     "a style attribute": re.compile(r"""\sstyle\s*=\s*["'{]"""),
     "a handler": re.compile(r"""\son[a-z]+\s*=\s*["']"""),
-    "a style without the nonce": re.compile(r"<style(?! nonce=\"\{\{ request\.csp_nonce \}\}\"[ >])"),
+    "a style without the nonce": re.compile(
+        r"<style(?! nonce=\"\{\{ request\.csp_nonce \}\}\"[ >])"
+    ),
     "a script inside": re.compile(r"<script(?![^>]*(\ssrc=|application/json))"),
     "a javascript: address": re.compile(r"javascript:", re.IGNORECASE),
 }

@@ -13,11 +13,11 @@ from typing import Any
 from django.utils.safestring import SafeString
 
 from snapshots.domain.dataflow_logs.dataflow import FORWARD, OPERATOR, SINK
+from snapshots.domain.model import layers
+from snapshots.domain.model.layers import Link
 from snapshots.problems import Refused
 from snapshots.quantities import counted, thousands
-from snapshots.web.drawings import layers
 from snapshots.web.drawings.flow_layout import BOX, Box, Layout, place
-from snapshots.web.drawings.layers import Link
 from snapshots.web.drawings.svg import Point, arrow_head, element, text, title
 
 MOST_VERTICES = 200

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from snapshots.web.drawings import layers
-from snapshots.web.drawings.layers import Item, Link
+from snapshots.domain.model import layers
+from snapshots.domain.model.layers import Item, Link
 from snapshots.web.drawings.svg import Point
 
 GAP_ACROSS = 104

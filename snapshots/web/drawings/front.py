@@ -4,9 +4,9 @@ from typing import Any
 
 from django.utils.safestring import SafeString
 
+from snapshots.domain.model.layers import Link
 from snapshots.quantities import percent
 from snapshots.web.drawings.flow_layout import BOX, Box, place
-from snapshots.web.drawings.layers import Link
 from snapshots.web.drawings.svg import arrow_head, element, text, title
 from snapshots.web.figures.look import shortened
 

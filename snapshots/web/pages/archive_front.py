@@ -9,10 +9,10 @@ from snapshots import access
 from snapshots.archive import front_payloads, polls, queries, services, watching
 from snapshots.domain.archive.model import IN_PROGRESS
 from snapshots.domain.front.rule import CULPRIT, HELD_UP, WAITING
+from snapshots.domain.model import layers
+from snapshots.domain.model.layers import Link
 from snapshots.domain.model.listing import listed
 from snapshots.web.drawings import front as front_drawing
-from snapshots.web.drawings import layers
-from snapshots.web.drawings.layers import Link
 from snapshots.web.json import dumps
 from snapshots.web.pages.rendering import page, wants_list_alone
 from snapshots.web.tables.sending import show

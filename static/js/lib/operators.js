@@ -1,11 +1,8 @@
 /**
- * A topology that is a dataflow: its operators in layers, and where their circles stand. Pure; lengths are in pixels.
+ * Where the circles of a dataflow's operators stand, whose layers the server sends. Pure; lengths are in pixels.
  *
  * An operator is drawn as one circle, or open: as a column of its subtasks below its name.
  */
-
-import { groupOf } from "./lanes.js";
-import { depths, isLayered, passages, pipelines } from "./layers.js";
 
 const ROW = 38; // for a circle with a line of text below it
 const LEAST_ROW = 18;
@@ -14,70 +11,14 @@ const HEAD = 0.5; // rows: room for the name above an open operator
 const PASSAGE = 0.5; // rows: room for channels that pass a layer
 const APART = 0.6; // rows between two pipelines
 const MARGIN = 8;
-const MOST_SINGLE = 60; // processes of a dataflow that do not differ in a number at their end
 
 /**
- * Returns the operators of a topology, or null if it has a cycle or no order. The numbered tasks of
- * an engine without any channel are taken in the order of the log; the answer then says so.
- * @param {OpenTopology} topology @returns {Dataflow | null}
+ * Returns the operators of a topology as the server has arranged them, or null if it stands on a ring.
+ * @param {ArrangementPayload} arrangement @returns {Dataflow | null}
  */
-export function dataflowOf({ processes, channels }) {
-  const groups = processes.map(({ id, scope }) => `${scope ?? ""} ${groupOf(id)}`);
-  const ways = [groups, ...(processes.length <= MOST_SINGLE ? [processes.map(({ id }) => id)] : [])];
-  for (const keys of ways) {
-    const flow = layeredBy(keys, processes, channels);
-    if (flow) return flow;
-  }
-  return null;
-}
-
-/**
- * @param {string[]} keys of the operator of each process @param {ProcessPayload[]} processes
- * @param {OpenChannel[]} channels @returns {Dataflow | null}
- */
-function layeredBy(keys, processes, channels) {
-  /** @type {Map<string, Operator>} */
-  const operators = new Map();
-  keys.forEach((key, p) => {
-    if (!operators.has(key)) operators.set(key, { key, name: groupOf(processes[p].id), members: [] });
-    operators.get(key).members.push(p);
-  });
-  const ends = channels.map(({ sourceCode, targetCode }) => [keys[sourceCode], keys[targetCode]]);
-  const guessed = inOrderOfLog([...operators.values()], processes, channels);
-  const edges = [...distinctEdges(ends), ...guessed];
-  const graph = { vertices: [...operators.values()], edges };
-  const depth = depths(graph);
-  if (!edges.length || !isLayered(graph, depth)) return null;
-  const linked = new Set(edges.flatMap(({ source, target }) => [source, target]));
-  const joined = pipelines(graph).filter(([key]) => linked.has(key));
-  return {
-    operators,
-    bands: joined.map((band) => passages(graph, band, depth)),
-    alone: [...operators.keys()].filter((key) => !linked.has(key)),
-    isGuessed: guessed.length > 0,
-  };
-}
-
-/** @param {string[][]} ends */
-function distinctEdges(ends) {
-  const distinct = new Map(ends.map(([source, target]) => [JSON.stringify([source, target]), { source, target }]));
-  return [...distinct].map(([key, edge]) => ({ key, ...edge }));
-}
-
-/**
- * Returns an edge from each operator to the next one of its scope, if these are the numbered tasks of an engine and the
- * log has no channel of theirs.
- * @param {Operator[]} operators @param {ProcessPayload[]} processes @param {OpenChannel[]} channels
- */
-function inOrderOfLog(operators, processes, channels) {
-  const linked = new Set(channels.flatMap(({ sourceCode, targetCode }) => [sourceCode, targetCode])
-    .map((p) => processes[p].scope));
-  const scopes = new Set(processes.filter(({ id }) => id.endsWith("]")).map(({ scope }) => scope));
-  return [...scopes].filter((scope) => !linked.has(scope)).flatMap((scope) => {
-    const own = operators.filter(({ members: [first] }) => processes[first].scope === scope)
-      .filter(({ name }) => name !== "coordinator");
-    return distinctEdges(own.slice(1).map(({ key }, i) => [own[i].key, key]));
-  });
+export function dataflowOf({ operators, bands, alone, is_guessed: isGuessed }) {
+  if (!operators.length) return null;
+  return { operators: new Map(operators.map((each) => [each.key, each])), bands, alone, isGuessed };
 }
 
 /**
@@ -106,19 +47,19 @@ function rowsOf(flow, open, most) {
   return heights.reduce((sum, rows) => sum + rows, APART * (heights.length - 1));
 }
 
-/** @param {Dataflow} flow @param {LayerItem[][]} band @param {Set<string>} open @param {number} most */
+/** @param {Dataflow} flow @param {Dataflow["bands"][0]} band @param {Set<string>} open @param {number} most */
 function bandRows(flow, band, open, most) {
   return Math.max(...band.map((layer) => layerRows(flow, layer, open, most)));
 }
 
-/** @param {Dataflow} flow @param {LayerItem[]} layer @param {Set<string>} open @param {number} most */
+/** @param {Dataflow} flow @param {(string | null)[]} layer @param {Set<string>} open @param {number} most */
 function layerRows(flow, layer, open, most) {
   return layer.reduce((sum, item) => sum + itemRows(flow, item, open, most), 0);
 }
 
-/** @param {Dataflow} flow @param {LayerItem} item @param {Set<string>} open @param {number} most */
-function itemRows({ operators }, { key }, open, most) {
-  if (!key) return PASSAGE;
+/** @param {Dataflow} flow @param {string | null} key @param {Set<string>} open @param {number} most */
+function itemRows({ operators }, key, open, most) {
+  if (key === null) return PASSAGE;
   return open.has(key) ? Math.min(operators.get(key).members.length, most) + HEAD : 1;
 }
 
@@ -150,7 +91,7 @@ export function placeDataflow(flow, open, { width, height }) {
       const x = edge + n * apart;
       let at = y + (high - layerRows(flow, layer, open, most) * row) / 2;
       for (const item of layer) {
-        if (item.key) placeOperator(flow, item.key, open, { x, top: at, most, row, apart }, placed);
+        if (item !== null) placeOperator(flow, item, open, { x, top: at, most, row, apart }, placed);
         at += itemRows(flow, item, open, most) * row;
       }
     }

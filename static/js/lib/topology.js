@@ -3,7 +3,7 @@
  * @param {TopologyPayload} payload @param {string[]} [coordinators] the ids of the coordinators
  * @returns {OpenTopology}
  */
-export function openTopology({ processes, channels }, coordinators = []) {
+export function openTopology({ processes, channels, arrangement }, coordinators = []) {
   const processCode = new Map(processes.map((process, code) => [process.id, code]));
   const opened = channels.map((channel, code) => ({
     ...channel,
@@ -13,6 +13,7 @@ export function openTopology({ processes, channels }, coordinators = []) {
   }));
   return {
     processes,
+    arrangement,
     channels: opened,
     processCode,
     coordinators: coordinators.map((id) => processCode.get(id)),

@@ -4,10 +4,10 @@ from itertools import combinations
 
 import pytest
 
+from snapshots.domain.model.layers import Link
 from snapshots.problems import Refused
 from snapshots.web.drawings import dataflow
 from snapshots.web.drawings.flow_layout import BOX, Box, place
-from snapshots.web.drawings.layers import Link
 
 
 def draft(vertices: str, edges: str) -> dataflow.Draft:

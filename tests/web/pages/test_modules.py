@@ -65,6 +65,6 @@ def test_an_import_of_nothing_is_refused(static_files):
 def test_pages_ask_for_the_modules_of_their_own_script():
     pages = [path.read_text() for path in (ROOT / "templates").rglob("*.html")]
     pages = [text for text in pages if "modulepreload" in text]
-    assert len(pages) == 11
+    assert len(pages) == 12
     for text in pages:
         assert TAG.findall(text) == SCRIPT.findall(text)

@@ -1,7 +1,6 @@
 /** What the topology draws, and where: circles of processes or of whole operators, and the channels between. Pure. */
 
 import { boundsOf, boxAround, meets } from "../../lib/labels.js";
-import { alongEdge, drawnProcesses, layoutTopology } from "../../lib/layout.js";
 import { groupOf } from "../../lib/lanes.js";
 import { dataflowOf, openOperators, placeDataflow } from "../../lib/operators.js";
 
@@ -20,14 +19,8 @@ const MOST_BENT = 400; // of more channels none bows around a circle
  * @param {OpenTopology} topology
  */
 export function createDrawing(topology) {
-  const { processes, channels } = topology;
-  const flow = dataflowOf(topology);
-  const links = channels.map(({ sourceCode, targetCode }) => [sourceCode, targetCode]);
-  const drawn = flow ? [] : drawnProcesses(processes.length, links);
-  const codes = new Map(drawn.map((p, i) => [p, i]));
-  const unit = flow ? [] : layoutTopology(drawn.length, links.flatMap(([a, b]) => (
-    codes.has(a) && codes.has(b) ? [[codes.get(a), codes.get(b)]] : []
-  )));
+  const { processes, channels, arrangement } = topology;
+  const flow = dataflowOf(arrangement);
 
   /**
    * Arranges all that is drawn.
@@ -51,11 +44,11 @@ export function createDrawing(topology) {
 
   /** @param {Size} size */
   function onRing({ width, height }) {
-    const tried = (drawn.length > MANY ? [SMALL] : RADII).map((radius) => {
+    const tried = (arrangement.drawn.length > MANY ? [SMALL] : RADII).map((radius) => {
       const pad = { x: Math.min(60, width * 0.16), y: radius + 20 };
-      const circles = unit.map(({ x, y }, i) => ({
+      const circles = arrangement.places.map(([x, y], i) => ({
         operator: /** @type {string | null} */ (null),
-        processes: [drawn[i]],
+        processes: [arrangement.drawn[i]],
         x: pad.x + x * (width - 2 * pad.x),
         y: pad.y + y * (height - 2 * pad.y),
       }));
@@ -63,7 +56,7 @@ export function createDrawing(topology) {
     });
     const best = tried.find(({ circles, radius }) => areApart(circles, 2 * radius + 16)) ?? tried.at(-1);
     const heads = /** @type {PlacedFlow["heads"]} */ ([]);
-    return { ...best, heads, hidden: processes.length - drawn.length, apart: width };
+    return { ...best, heads, hidden: processes.length - arrangement.drawn.length, apart: width };
   }
 
   /** @param {Circle} circle @param {Set<string>} open */
@@ -136,9 +129,12 @@ function pathOf(bundle) {
 }
 
 /**
- * Returns the point at the share `along` of a bundle, from rim to rim.
- * @param {Bundle} bundle @param {number} along
+ * Returns the point at the share `along` of a bundle, from rim to rim. `bow` is how far its middle lies to the side.
+ * @param {{ from: Point, to: Point, rim: number, bow: number }} bundle @param {number} along
  */
-export function pointOn({ from, to, rim, bow }, along) {
-  return alongEdge(from, to, rim + along * (1 - 2 * rim), bow);
+export function pointOn({ from: a, to: b, rim, bow }, along) {
+  const share = rim + along * (1 - 2 * rim);
+  const [dx, dy] = [b.x - a.x, b.y - a.y];
+  const lift = (4 * share * (1 - share) * bow) / (Math.hypot(dx, dy) || 1);
+  return { x: a.x + dx * share - dy * lift, y: a.y + dy * share + dx * lift };
 }

@@ -1,6 +1,6 @@
 """The layers of a graph: who stands behind whom, and what an edge passes."""
 
-from snapshots.web.drawings.layers import Item, Link, depths, layers, passages, pipelines
+from snapshots.domain.model.layers import Item, Link, depths, layers, passages, pipelines
 
 
 def links(text: str) -> list[Link]:
