@@ -39,8 +39,6 @@ interface Size {
   height: number;
 }
 
-interface Box extends Point, Size {}
-
 /** Returns the colour of a name in tokens.css. */
 type Colours = (name: string) => string;
 
@@ -816,23 +814,6 @@ interface PaletteOptions {
   };
 }
 
-interface RunEvent {
-  process: string;
-  kind: string;
-  channel?: string;
-  message?: string;
-  label?: string;
-  prerecording?: boolean;
-}
-
-/** A message between two events of a run, by their indexes. */
-interface RunMessage {
-  channel: string;
-  message: string;
-  sent: number | null;
-  received: number | null;
-}
-
 interface DroppedFile {
   file: File;
   path: string;
@@ -1106,11 +1087,12 @@ interface Offer {
 }
 
 interface ProofPayload {
-  events: RunEvent[];
-  start: { processes: Record<string, unknown> };
-  middle: number;
-  occurred: boolean;
-  occurred_after: number;
+  is_pre: boolean[];
+  words: string[];
+  swaps: number;
+  lanes: number;
+  was: Figure;
+  now: Figure & { config: object };
 }
 
 /** A swap of two neighbours, by their indexes. */
@@ -1641,16 +1623,6 @@ interface TablePanel {
   /** Further classes of the table. */
   kind?: string;
   more?: HTMLElement | null;
-}
-
-/** Where the events of a run are drawn: the column by index, the lane by process. */
-interface OrderPlaces {
-  column: Map<number, number>;
-  lane: Map<string, number>;
-  colours: Colours;
-  count?: number;
-  pre?: boolean;
-  named?: boolean;
 }
 
 /** The events that two recordings share: steps of each side, rising, beside those of the other side. */

@@ -14,6 +14,7 @@ from snapshots.payloads.jobs import job_detail
 from snapshots.payloads.recordings import snapshot_summary
 from snapshots.problems import Conflict
 from snapshots.services.jobs import request_reordering
+from snapshots.web.figures import order
 from snapshots.web.pages import links
 from snapshots.web.pages.rendering import back, page
 from snapshots.web.tables.sending import show
@@ -57,7 +58,21 @@ def _context(request: HttpRequest, recording: Recording, row: Snapshot) -> dict[
         "row": job,
         "job": job_detail(job) if job else None,
         "proof": result,
+        "drawn": _drawn(result) if result and result["events"] else None,
         **(_tables(result) if result else {}),
+    }
+
+
+def _drawn(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page draws: the run as it was, and what the order of swaps needs."""
+    events = result["events"]
+    return {
+        "is_pre": [bool(event["prerecording"]) for event in events],
+        "words": [_words(event) for event in events],
+        "swaps": order.swaps_of(events),
+        "lanes": len(order.lanes_of(result)),
+        "was": order.figure(result, result["occurred_after"] if result["occurred"] else None),
+        "now": order.figure(result, result["middle"]),
     }
 
 

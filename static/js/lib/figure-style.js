@@ -43,11 +43,3 @@ export function quietAxis(colours) {
 export function axisLine(colours) {
   return { linecolor: colours("line"), tickcolor: colours("line"), ticks: "outside", ticklen: 4 };
 }
-
-/**
- * Returns a shape: a line across the whole height of the diagram.
- * @param {number} x @param {object} line
- */
-export function verticalLine(x, line) {
-  return { type: "line", yref: "paper", y0: 0, y1: 1, x0: x, x1: x, line };
-}

@@ -35,48 +35,29 @@ export function swapAt(isPre, done) {
   return at < 0 ? null : { passed: before[at], mover: before[at + 1] };
 }
 
-/** @param {boolean[]} isPre */
-export function countSwaps(isPre) {
-  let behind = 0;
-  let swaps = 0;
-  for (const pre of isPre) {
-    if (pre) swaps += behind;
-    else behind += 1;
-  }
-  return swaps;
-}
-
 /**
- * Returns the messages with the indexes of the events that send and receive them, null for an end outside the run.
- * The k-th send of an id on a channel meets its k-th receive.
- * @param {RunEvent[]} events @returns {RunMessage[]}
+ * Returns the traces of a run's figure (snapshots/web/figures/order.py) in another order, with the swap to come marked.
+ * @param {Trace[]} traces @param {number[]} order @param {Swap | null} next
  */
-export function messagesOf(events) {
-  const open = new Map();
-  /** @type {RunMessage[]} */
-  const messages = [];
-  events.forEach((event, place) => {
-    const key = JSON.stringify([event.channel, event.message]);
-    if (event.kind === "send") {
-      /** @type {RunMessage} */
-      const message = { channel: event.channel, message: event.message, sent: place, received: null };
-      messages.push(message);
-      open.set(key, [...(open.get(key) ?? []), message]);
-    } else if (event.kind === "receive") {
-      const message = open.get(key)?.shift();
-      if (message) message.received = place;
-      else messages.push({ channel: event.channel, message: event.message, sent: null, received: place });
-    }
-  });
-  return messages;
-}
-
-/**
- * Describes an event in a few words.
- * @param {RunEvent} event
- */
-export function eventWords(event) {
-  if (event.kind === "send") return `${event.process} sends ${event.message} on ${event.channel}`;
-  if (event.kind === "receive") return `${event.process} receives ${event.message} from ${event.channel}`;
-  return `${event.process}: ${event.label ?? "internal"}`;
+export function inOrder(traces, order, next) {
+  /** @type {number[]} */
+  const column = [];
+  order.forEach((place, at) => (column[place] = at + 1));
+  column.push(0.4, order.length + 0.6); // before the run, and after it
+  const data = traces.map((trace) => (
+    { ...trace, x: trace.meta.map((/** @type {number | null} */ place) => (place === null ? null : column[place])) }
+  ));
+  if (!next) return data;
+  const both = [next.passed, next.mover];
+  const rowOf = new Map(traces.filter(({ text }) => text).flatMap(({ meta, y }) => (
+    meta.map((/** @type {number} */ place, /** @type {number} */ i) => [place, y[i]])
+  )));
+  return [...data, {
+    type: "scatter",
+    mode: "markers",
+    x: both.map((place) => column[place]),
+    y: both.map((place) => rowOf.get(place)),
+    marker: { size: 22, symbol: "circle-open", color: "var(--color-marker)", line: { width: 2 } },
+    hoverinfo: "skip",
+  }];
 }

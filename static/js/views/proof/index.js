@@ -3,16 +3,16 @@
 import "../jobs/job.js";
 import { setText } from "../../lib/dom.js";
 import { mountFigure } from "../../lib/figure.js";
-import { pageColour } from "../../lib/figure-style.js";
 import { counted, thousands } from "../../lib/format.js";
-import { countSwaps, eventWords, orderAfter, swapAt } from "../../lib/reordering.js";
-import { orderFigure } from "./figure.js";
+import { inOrder, orderAfter, swapAt } from "../../lib/reordering.js";
+import { coloured } from "../../lib/served-figures.js";
 
 const STEPS_A_SECOND = 2;
 const LONGEST = 12; // seconds that playing takes at most
 const REORDERED =
   "the prerecording events come first, and the recorded state stands between them and the rest.";
-const OPTIONS = { config: { displayModeBar: false } };
+const NARROW = 500; // pixels of a chart
+const FEW = 20; // events that have room for their names there
 
 const root = document.getElementById("proof");
 const data = document.getElementById("proof-data");
@@ -20,35 +20,32 @@ if (root && data && root.querySelector("#proof-now")) mount(JSON.parse(data.text
 
 /** @param {ProofPayload} proof */
 function mount(proof) {
-  const isPre = proof.events.map(({ prerecording }) => Boolean(prerecording));
-  const total = countSwaps(isPre);
+  const { is_pre: isPre, swaps: total, words } = proof;
   const slider = /** @type {HTMLInputElement} */ (root.querySelector("#proof-swaps"));
   const caption = root.querySelector("#proof-said");
   const play = /** @type {HTMLButtonElement} */ (root.querySelector("#proof-play"));
-  const lanes = lanesOf(proof);
   /** @type {number | null} */
   let timer = null;
   let done = total;
 
-  const original = mountChart("#proof-was", () => [
-    orderAfter(isPre, 0),
-    { state: proof.occurred ? proof.occurred_after : null },
-  ]);
-  const reordered = mountChart("#proof-now", () => [
-    orderAfter(isPre, done),
-    { state: done === total ? proof.middle : null, next: nextSwap() },
-  ]);
+  const original = mountChart("#proof-was", () => proof.was);
+  const reordered = mountChart("#proof-now", () => {
+    const data = inOrder(proof.now.data, orderAfter(isPre, done), nextSwap());
+    const { layout } = proof.now;
+    return { data, layout: done === total ? layout : { ...layout, shapes: [], annotations: [] } };
+  });
 
-  /** @param {string} selector @param {() => [number[], { state?: number | null, next?: Swap | null }]} shown */
+  /** @param {string} selector @param {() => Figure} shown */
   function mountChart(selector, shown) {
     const chart = /** @type {HTMLElement} */ (root.querySelector(selector));
-    chart.style.setProperty("--rows", String(lanes.length));
+    chart.style.setProperty("--rows", String(proof.lanes));
     /** @param {number} width */
     const build = (width) => {
-      const [order, options] = shown();
-      return orderFigure(proof, lanes, order, { colours: pageColour, width, ...options });
+      const { data, layout } = shown();
+      const hasRoom = width > NARROW || isPre.length <= FEW;
+      return coloured({ data: hasRoom ? data : data.map(withoutNames), layout });
     };
-    return mountFigure(chart, build, OPTIONS);
+    return mountFigure(chart, build, { config: proof.now.config });
   }
 
   function nextSwap() {
@@ -73,10 +70,9 @@ function mount(proof) {
   function sentence(next) {
     if (total === 0) return "No swap is needed: every prerecording event already comes first.";
     if (!next) return `${counted(total, "swap")} done: ${REORDERED}`;
-    const [mover, passed] = [proof.events[next.mover], proof.events[next.passed]];
     const number = `Swap ${thousands(done + 1)} of ${thousands(total)}`;
-    const move = `e${next.mover} (${eventWords(mover)}) moves in front of`;
-    return `${number}: ${move} e${next.passed} (${eventWords(passed)}).`;
+    const move = `e${next.mover} (${words[next.mover]}) moves in front of`;
+    return `${number}: ${move} e${next.passed} (${words[next.passed]}).`;
   }
 
   function stop() {
@@ -116,13 +112,7 @@ function mount(proof) {
   root.classList.add("is-ready");
 }
 
-/**
- * Returns the processes to draw, in the order of the topology: all if they are few, else those with events.
- * @param {ProofPayload} proof
- */
-function lanesOf({ events, start }) {
-  const acting = new Set(events.map(({ process }) => process));
-  const all = [...new Set([...Object.keys(start.processes), ...acting])];
-  const drawn = all.length <= 12 ? all : all.filter((process) => acting.has(process));
-  return drawn.length ? drawn : all;
+/** @param {Trace} trace */
+function withoutNames(trace) {
+  return { ...trace, mode: trace.mode === "lines" ? "lines" : "markers" };
 }

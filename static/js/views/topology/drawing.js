@@ -8,7 +8,7 @@ import { channelBetween, channelId, processIds, readState } from "./model.js";
 const STEP = 0.02; // share of the drawing by which an arrow key moves a process
 const CLICK = 4; // pixels that a press may move and still be a click
 const DOUBLE = { time: 350, reach: 24 }; // ms and pixels between two taps that count as one
-export const MOST_DRAWN = 300;
+const MOST_DRAWN = 300;
 
 /**
  * Mounts the drawing on `root`.

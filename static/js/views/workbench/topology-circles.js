@@ -4,7 +4,7 @@ import { boundsOf, boxAround, meets } from "../../lib/labels.js";
 import { groupOf } from "../../lib/lanes.js";
 import { dataflowOf, openOperators, placeDataflow } from "../../lib/operators.js";
 
-export const RADII = [24, 15, 11, 7];
+const RADII = [24, 15, 11, 7];
 export const SMALL = RADII.at(-1);
 const TIGHT = 11; // up to this radius, names may stand beside the circles of a column instead of below
 const LINE = 16;

@@ -314,7 +314,7 @@ export function badgesOf(bundles, cut, { radius, taken, width }) {
  * fewer than `least`.
  * @param {number[]} codes @param {Cut} cut @param {number} [least]
  */
-export function contentsText(codes, cut, least = 1) {
+function contentsText(codes, cut, least = 1) {
   const count = codes.reduce((sum, code) => sum + depthOf(cut, code), 0);
   if (count < least || !count) return "";
   const listed = codes.flatMap((code) => cut.channels.get(code) ?? []);
