@@ -28,9 +28,12 @@ OF_BEFORE = ("upload", "open", "short", "session")
 SAID_AGAIN = (
     r"/checkpoints\S* \S*\.sentence: ",
     r"/cuts .*(: \[\] has become 'nothing'|consistent: True has become None)",
+    r"/checkpoints.*critical_path",
+    r"/archive/.*in_flight: None has become \d",
 )
-"""What today's version says when it has read an upload again: sentences in other words, and that it
-is not known what an engine's channels held between its checkpoints."""
+"""What today's version says when it has read an upload again: sentences in other words, that it is
+not known what an engine's channels held between its checkpoints, until when a task waited for its
+acknowledgement, and the bytes in flight that a checkpoint itself states."""
 
 
 @pytest.mark.parametrize("name", PACKAGES)
