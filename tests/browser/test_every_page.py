@@ -66,7 +66,7 @@ NO_PAGES = {
     "cancel-job",
     *("follow-link", "sign-out", "create-token", "revoke-token", "end-other-sessions"),
     "recorder",
-    "live-command",
+    *("live-command", "draw-dataflow"),
     *(
         "end-session",
         "allow-person",

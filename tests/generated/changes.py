@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-UNCOUNTED = {"last_used_at", "last_login", "uses"}
-"""Columns that note a use. Reading changes them, too."""
+UNCOUNTED = {"last_used_at", "last_login", "uses", "revision", "changed_at"}
+"""Columns that note a use, which reading changes, too, and those that note any change of a review:
+a commenter adds own entries to its timeline. What was changed is in another column or row."""
 BESIDE = {
     "accounts_auditentry", "django_session", "snapshots_idempotentrequest",
     "snapshots_installation",
@@ -58,6 +59,8 @@ def _read_table(connection: sqlite3.Connection, table: str, rows: Rows) -> None:
         rows.digests[key] = hashlib.sha256(repr(told).encode()).hexdigest()
         by_name = dict(zip(names, row, strict=True))
         rows.references[key] = tuple((other, by_name[name]) for name, other in keys.items())
+        if table == "reviews_historicalentry":  # which keeps the number of its entry, and no key
+            rows.references[key] += (("reviews_entry", by_name["id"]),)
         if "owner_id" in by_name:
             rows.owners[key] = by_name["owner_id"]
 
