@@ -164,7 +164,7 @@ def _layout(lanes: Sequence[str], count: int, state: int | None) -> Part:
             range=[0.3, count + 0.7],
             showgrid=False,
             title=title,
-            nticks=min(count, MOST_TICKS),
+            **({"tick0": 1, "dtick": 1} if count <= MOST_TICKS else {"nticks": MOST_TICKS}),
             tickformat=",d",
         )
         | {"automargin": False},

@@ -42,6 +42,7 @@ def test_events_stand_in_their_columns_and_messages_lead_from_lane_to_lane():
     assert (across["x"], across["y"]) == ([2, 3.6, None], [1, 1.3, None])
     assert (pre["x"], pre["y"], pre["text"]) == ([2], [1], ["e1"])
     assert post["meta"] == [0, 2]
+    assert figure["layout"]["xaxis"]["dtick"] == 1
     assert figure["layout"]["shapes"][0]["x0"] == 1.5
     assert figure["layout"]["annotations"][0]["text"] == "recorded state"
     assert not order.figure(PAPER, None)["layout"]["shapes"]
