@@ -63,12 +63,15 @@ def test_a_file_is_sent_in_the_smallest_encoding_that_is_taken(accepted, encodin
 
 
 def test_modules_are_sent_without_their_doc_comments():
-    for path in modules_of(ENTRY):
+    paths = [path for path in catalogue().files if path.startswith("js/") and path.endswith(".js")]
+    removed = 0
+    for path in paths:
         source = Counter((ROOT / "static" / path).read_text().splitlines())
         sent = Counter(ask(static(path)).content.decode().splitlines())
         assert not sent - source, path
-        assert any("/**" in line for line in source - sent), path
         assert all(re.match(r"\s*(/\*\*|\*)", line) for line in source - sent), path
+        removed += (source - sent).total()
+    assert removed > 1000
 
 
 def test_a_known_file_is_not_sent_again():

@@ -42,7 +42,7 @@ COMPILED_AHEAD = {"plotly/plotly.min.js"}
 HINT = b"//# allFunctionsCalledOnLoad\n"
 OWN_MODULES = "js/"
 # Types and explanations are for people who read the sources; of what is sent they were a quarter.
-_DOC_COMMENT = re.compile(rb"^[ \t]*/\*\*.*?\*/[ \t]*\n", re.MULTILINE | re.DOTALL)
+_DOC_COMMENT = re.compile(rb"^[ \t]*/\*\*(?:(?!\*/).)*\*/[ \t]*\n", re.MULTILINE | re.DOTALL)
 _UNUSED = ["datasets", "templates", "widgetbundle.js", "*.map"]  # of the installed packages
 _VERSION = re.compile(r"[0-9a-f]{12}")
 _ACCEPTED = re.compile(r"\b(br|gzip)\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))")
