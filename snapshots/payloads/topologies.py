@@ -65,7 +65,7 @@ class RecordedProcess(ProcessItem):
 
 
 @described
-class OperatorItem(TypedDict):
+class ArrangedOperator(TypedDict):
     """Processes that differ only in a number at their end.
 
     Attributes:
@@ -94,7 +94,7 @@ class ArrangementItem(TypedDict):
         places: where these stand, as ``[x, y]`` in the square 0 to 1.
     """
 
-    operators: list[OperatorItem]
+    operators: list[ArrangedOperator]
     bands: list[list[list[str | None]]]
     alone: list[str]
     is_guessed: bool
