@@ -96,7 +96,10 @@ export function createHandles(app, box, measures, steer) {
   function onKey(event, p) {
     const events = EVENTS_BY_KEY[event.key];
     const lanes = LANES_BY_KEY[event.key];
-    if (events) steer(p, Math.max(0, Math.min(player.state.cut[p] + events, app.eventsOf(p))));
+    if (events) {
+      steer(p, Math.max(0, Math.min(player.state.cut[p] + events, app.eventsOf(p))));
+      app.keepCut(); // each key is a step, also of several keys before the next frame
+    }
     if (lanes) focus(nextLane(p, lanes));
     if (events || lanes) {
       event.preventDefault();
