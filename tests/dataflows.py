@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 from snapshots.domain.assembling.assembly import assemble
@@ -19,7 +20,8 @@ from snapshots.domain.dataflow_logs.failovers.reference import all_failovers
 from snapshots.domain.dataflow_logs.kinds import CP_ACK, CP_COMPLETE
 from snapshots.domain.model.recording import Event, LoggedEvent
 from snapshots.domain.simulators.dataflows.parameters import FailAt
-from snapshots.domain.simulators.flink.simulation import DataflowSimulation
+from snapshots.domain.simulators.dataflows.results import DataflowRun
+from snapshots.domain.simulators.flink.simulation import DataflowSimulation, run_dataflow
 from snapshots.domain.simulators.protocols.flink_coordinator import CheckpointSettings
 from snapshots.domain.simulators.protocols.flink_task import ALIGNED, AT_LEAST_ONCE
 
@@ -214,3 +216,14 @@ def needed_files(events: Iterable[Event | LoggedEvent]) -> dict[str, tuple[int, 
         file: tuple(cid for cid in retained if file in files_of.get(cid, ()))
         for file in sorted(set().union(*files_of.values()))
     }
+
+
+@cache
+def any_run(seed: int, mode: str) -> DataflowRun:
+    """Simulate a random run; two of three have failures."""
+    rng = Random(seed)
+    simulation = any_simulation(rng, mode)
+    if seed % 3:
+        end = run_dataflow(simulation).log.events[-1].at
+        simulation = with_failures(rng, simulation, end)
+    return run_dataflow(simulation)

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.archive.flink_server import RecordedFlink, Server
+from tests.browser.looks import looking
 from tests.conftest import watch_for_errors
 
 FILL = """
@@ -129,26 +130,19 @@ def test_pages_fit_and_complain_of_nothing(
             server.manage("shell", "--verbosity", "0", "-c", FOLLOW.format(url=url))
         )
     assert count >= 10  # another test may have brought further ones
-    context = browser.new_context(
-        base_url=server.url,
-        storage_state=signed_in_state,
-        viewport={"width": width, "height": 800},
-        color_scheme=scheme,
-    )
-    page = context.new_page()
-    errors = watch_for_errors(page)
-    pages = {
-        "archive": "/archive",
-        "archive-job": f"/archive/{many}",
-        "archive-checkpoint": f"/archive/{job}/checkpoints/0/3",
-        "archive-compare": f"/archive/{many}/compare",
-    }
-    for name, address in pages.items():
-        page.goto(address)
-        if name == "archive-job":
-            drawn(page)
-        assert page.evaluate("document.documentElement.scrollWidth") == width, address
-    context.close()
+    with looking(browser, server.url, signed_in_state, (scheme, width)) as page:
+        errors = watch_for_errors(page)
+        pages = {
+            "archive": "/archive",
+            "archive-job": f"/archive/{many}",
+            "archive-checkpoint": f"/archive/{job}/checkpoints/0/3",
+            "archive-compare": f"/archive/{many}/compare",
+        }
+        for name, address in pages.items():
+            page.goto(address)
+            if name == "archive-job":
+                drawn(page)
+            assert page.evaluate("document.documentElement.scrollWidth") == width, address
     assert not errors
 
 

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.looks import LOOKS
+from tests.browser.looks import LOOKS, looking
 from tests.stack import PICTURES
 
 DRAWN = "() => document.querySelector('.barriers-chart .figure-plot')?.data?.length > 20"
@@ -65,16 +65,8 @@ def test_the_link_to_the_next_event_keeps_the_focus_and_arrows_in_the_list_of_ta
 def test_it_is_pictured_and_nothing_is_wider_than_the_page(
     course, browser, server, signed_in_state, scheme, width
 ):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    context = browser.new_context(
-        base_url=server.url,
-        storage_state=signed_in_state,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 800},
-    )
-    page = context.new_page()
-    page.goto(course.url)
-    page.wait_for_function(DRAWN)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.screenshot(path=PICTURES / f"barriers-{scheme}-{width}.png", full_page=True)
-    context.close()
+    with looking(browser, server.url, signed_in_state, (scheme, width)) as page:
+        page.goto(course.url)
+        page.wait_for_function(DRAWN)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=PICTURES / f"barriers-{scheme}-{width}.png", full_page=True)

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.looks import LOOKS
+from tests.browser.looks import LOOKS, looking
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
@@ -130,38 +130,33 @@ def test_a_click_opens_an_operator_of_the_maps(orders, page):
 
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
 def test_every_inventory_page_is_pictured(orders, browser, stack, signed_in_state, scheme, width):
-    context = browser.new_context(
-        base_url=stack.url,
-        storage_state=signed_in_state,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 800},
-    )
-    page = context.new_page()
-    errors = watch_for_errors(page)
-    page.goto(f"{orders}/1")
-    within = {
-        "inventory-channel": named(page, re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")),
-        "inventory-entries": named(page, "lastOrder").replace("#", "&with=0#"),
-    }
-    addresses = {
-        "answer": orders.replace("/contents", "/answer"),
-        "inventory": orders,
-        "inventory-checkpoint": f"{orders}/1",
-        **{name: f"{orders}/1{place}" for name, place in within.items()},
-        "inventory-bytes": f"{orders}/1/bytes",
-        "inventory-difference": f"{orders}/1/difference",
-        "restore-plan": f"{orders}/1/restore-plan?parallelism=3",
-        "mappings": "/mappings",
-    }
-    for name, address in addresses.items():
-        answer = page.goto(address)
-        assert answer is None or answer.ok, address
-        page.evaluate("document.fonts.ready")
-        expect(page.locator("[data-map] .reserve")).to_have_count(0)
-        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wider <= 0, f"{name} is {wider} px too wide at {width}"
-        page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
-    context.close()
+    with looking(browser, stack.url, signed_in_state, (scheme, width)) as page:
+        errors = watch_for_errors(page)
+        page.goto(f"{orders}/1")
+        within = {
+            "inventory-channel": named(
+                page, re.compile(r"^Look inside .*orders.*\[0\] → enrich\[1\]")
+            ),
+            "inventory-entries": named(page, "lastOrder").replace("#", "&with=0#"),
+        }
+        addresses = {
+            "answer": orders.replace("/contents", "/answer"),
+            "inventory": orders,
+            "inventory-checkpoint": f"{orders}/1",
+            **{name: f"{orders}/1{place}" for name, place in within.items()},
+            "inventory-bytes": f"{orders}/1/bytes",
+            "inventory-difference": f"{orders}/1/difference",
+            "restore-plan": f"{orders}/1/restore-plan?parallelism=3",
+            "mappings": "/mappings",
+        }
+        for name, address in addresses.items():
+            answer = page.goto(address)
+            assert answer is None or answer.ok, address
+            page.evaluate("document.fonts.ready")
+            expect(page.locator("[data-map] .reserve")).to_have_count(0)
+            wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wider <= 0, f"{name} is {wider} px too wide at {width}"
+            page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
     assert not errors, errors
 
 

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from snapshots.simulating.compared_modes import MODES
+from tests.browser.looks import looking
 from tests.stack import PICTURES
 
 DRAWN = "() => document.querySelector('.modes-figure .figure-plot')?.data?.length === 12"
@@ -58,16 +59,8 @@ def test_colours_follow_the_theme(figure, page):
 def test_it_is_pictured_and_nothing_is_wider_than_the_page(
     browser, server, signed_in_state, scheme, width
 ):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    context = browser.new_context(
-        base_url=server.url,
-        storage_state=signed_in_state,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 800},
-    )
-    page = context.new_page()
-    page.goto("/learn/modes")
-    page.wait_for_function(DRAWN)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.screenshot(path=PICTURES / f"modes-{scheme}-{width}.png", full_page=True)
-    context.close()
+    with looking(browser, server.url, signed_in_state, (scheme, width)) as page:
+        page.goto("/learn/modes")
+        page.wait_for_function(DRAWN)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        page.screenshot(path=PICTURES / f"modes-{scheme}-{width}.png", full_page=True)

@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.looks import looking
 from tests.conftest import watch_for_errors
 from tests.stack import PICTURES
 
@@ -128,31 +129,23 @@ def test_the_header_of_a_long_list_stays_in_view(furnished, page):
 @pytest.mark.long
 @pytest.mark.parametrize(("scheme", "width"), WAYS)
 def test_every_page_is_pictured(furnished, browser, server, signed_in_state, scheme, width):
-    PICTURES.mkdir(parents=True, exist_ok=True)
-    context = browser.new_context(
-        base_url=server.url,
-        storage_state=signed_in_state,
-        color_scheme=scheme,
-        viewport={"width": width, "height": 800},
-    )
-    page = context.new_page()
-    errors = watch_for_errors(page)
-    for name, address in furnished.items():
-        page.goto(address)
-        if name == "checkpoint":
-            page.locator("[data-figure] .main-svg").first.wait_for()
-        if name == "proof" and page.get_by_role("button", name="Reorder the run").count():
-            page.get_by_role("button", name="Reorder the run").click()
-        if name == "proof":
-            page.locator("#proof.is-ready").wait_for()
-        if name.startswith("snapshot"):
-            page.locator("[data-figure] .main-svg").first.wait_for()
-        if name.startswith("workbench"):
-            page.locator("#workbench.is-ready").wait_for()
-            page.wait_for_load_state("networkidle")  # its panels ask one after the other
-        page.evaluate("document.fonts.ready")
-        wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wider <= 0, f"{name} is {wider} px too wide at {width}"
-        page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
-    context.close()
+    with looking(browser, server.url, signed_in_state, (scheme, width)) as page:
+        errors = watch_for_errors(page)
+        for name, address in furnished.items():
+            page.goto(address)
+            if name == "checkpoint":
+                page.locator("[data-figure] .main-svg").first.wait_for()
+            if name == "proof" and page.get_by_role("button", name="Reorder the run").count():
+                page.get_by_role("button", name="Reorder the run").click()
+            if name == "proof":
+                page.locator("#proof.is-ready").wait_for()
+            if name.startswith("snapshot"):
+                page.locator("[data-figure] .main-svg").first.wait_for()
+            if name.startswith("workbench"):
+                page.locator("#workbench.is-ready").wait_for()
+                page.wait_for_load_state("networkidle")  # its panels ask one after the other
+            page.evaluate("document.fonts.ready")
+            wider = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert wider <= 0, f"{name} is {wider} px too wide at {width}"
+            page.screenshot(path=PICTURES / f"{name}-{scheme}-{width}.png")
     assert not errors, errors

@@ -9,9 +9,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from snapshots.domain.model.as_json import Absent
+from snapshots.domain.model.layers import components
 from snapshots.domain.model.topology import Channel, ChannelId, Process, ProcessId, Topology
 
 SOURCE, OPERATOR, SINK = VERTEX_KINDS = ("source", "operator", "sink")
@@ -28,8 +29,6 @@ MOST_MAX_PARALLELISM = 32_768
 MOST_KEYS = 1_000_000
 LONGEST_NAME = 80
 LARGEST = 1_000_000_000
-
-Name = TypeVar("Name", bound=str)
 
 
 class DataflowRefused(Exception):
@@ -299,26 +298,6 @@ class Dataflow:
                 raise DataflowRefused(
                     f"edges[{index}]", f"{edge.source} -> {edge.target} lies on a cycle."
                 )
-
-
-def components(
-    names: Iterable[Name], links: Iterable[tuple[Name, Name]]
-) -> tuple[tuple[Name, ...], ...]:
-    """Return the connected components, each and all in the order of the names."""
-    parent = {name: name for name in names}
-
-    def root(name: Name) -> Name:
-        while parent[name] != name:
-            parent[name] = parent[parent[name]]
-            name = parent[name]
-        return name
-
-    for source, target in links:
-        parent[root(target)] = root(source)
-    groups: dict[Name, list[Name]] = {}
-    for name in parent:
-        groups.setdefault(root(name), []).append(name)
-    return tuple(map(tuple, groups.values()))
 
 
 _LEAST = {

@@ -37,7 +37,7 @@ class Operator:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """Where the processes of a topology stand.
+    """An arrangement: where the picture of a topology has each process.
 
     Attributes:
         operators: of a dataflow, in the order of the log; empty for a ring.

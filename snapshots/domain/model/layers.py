@@ -6,7 +6,9 @@ to it. Edges whose ends are no vertices count for nothing.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Name = TypeVar("Name", bound=str)
 
 
 class Link(NamedTuple):
@@ -52,23 +54,31 @@ def layers(depth: dict[str, int]) -> list[list[str]]:
     return [found[layer] for layer in sorted(found)]
 
 
+def components(
+    names: Iterable[Name], links: Iterable[tuple[Name, Name]]
+) -> tuple[tuple[Name, ...], ...]:
+    """Return the connected components, each and all in the order of the names."""
+    parent = {name: name for name in names}
+
+    def root(name: Name) -> Name:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for source, target in links:
+        parent[root(target)] = root(source)
+    groups: dict[Name, list[Name]] = {}
+    for name in parent:
+        groups.setdefault(root(name), []).append(name)
+    return tuple(map(tuple, groups.values()))
+
+
 def pipelines(vertices: Sequence[str], links: Iterable[Link]) -> list[list[str]]:
     """Return the vertices of each connected component, all in the order of the vertices."""
-    parent = {key: key for key in vertices}
-
-    def root(key: str) -> str:
-        while parent[key] != key:
-            parent[key] = parent[parent[key]]
-            key = parent[key]
-        return key
-
-    for _, source, target in links:
-        if source in parent and target in parent:
-            parent[root(target)] = root(source)
-    groups: dict[str, list[str]] = defaultdict(list)
-    for key in vertices:
-        groups[root(key)].append(key)
-    return list(groups.values())
+    known = set(vertices)
+    ends = ((source, target) for _, source, target in links if {source, target} <= known)
+    return [list(each) for each in components(vertices, ends)]
 
 
 def passages(keys: Sequence[str], links: Iterable[Link], depth: dict[str, int]) -> list[list[Item]]:

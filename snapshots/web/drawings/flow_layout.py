@@ -45,7 +45,7 @@ BOX = Box(0, 0, 148, 56)
 
 @dataclass(frozen=True)
 class Layout:
-    """Where everything of a drawing is.
+    """The layout of a drawing: the place of each box and of each bend of an edge.
 
     Attributes:
         boxes: of the vertices, by key.

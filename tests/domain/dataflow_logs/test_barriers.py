@@ -6,7 +6,6 @@ Each seed is another dataflow with other parameters, most of them with failures.
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise, product
-from random import Random
 
 import pytest
 
@@ -20,7 +19,6 @@ from snapshots.domain.dataflow_logs.checkpoints.reference import checkpoints
 from snapshots.domain.dataflow_logs.events import ProtocolEvent, fields_of
 from snapshots.domain.dataflow_logs.kinds import BLOCK, RESTART, UNBLOCK
 from snapshots.domain.model.recording import MARKER_RECEIVE, RECORD_STATE, RESTORE, Recording
-from snapshots.domain.simulators.flink.simulation import run_dataflow
 from snapshots.domain.simulators.protocols.flink_task import (
     ALIGNED,
     AT_LEAST_ONCE,
@@ -28,7 +26,7 @@ from snapshots.domain.simulators.protocols.flink_task import (
     TIMEOUT,
 )
 from snapshots.domain.simulators.samples import two_banks
-from tests.dataflows import any_simulation, with_failures
+from tests.dataflows import any_run
 from tests.effort import examples
 
 pytestmark = pytest.mark.slow
@@ -38,12 +36,7 @@ IN = ("a->c", "b->c")
 
 @cache
 def a_recording(seed: int, mode: str) -> Recording:
-    rng = Random(seed)
-    simulation = any_simulation(rng, mode)
-    if seed % 3:
-        end = run_dataflow(simulation).log.events[-1].at
-        simulation = with_failures(rng, simulation, end)
-    return assemble(*run_dataflow(simulation).log).recording
+    return assemble(*any_run(seed, mode).log).recording
 
 
 def courses_of(recording: Recording) -> dict[str, Course]:

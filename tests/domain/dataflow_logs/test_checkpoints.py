@@ -8,7 +8,6 @@ import itertools
 import json
 import os
 from collections import Counter
-from functools import cache
 from random import Random
 
 import pytest
@@ -38,9 +37,8 @@ from tests.dataflows import (
     a_sink,
     a_source,
     an_operator,
-    any_simulation,
+    any_run,
     needed_files,
-    with_failures,
 )
 from tests.effort import examples
 
@@ -48,17 +46,6 @@ pytestmark = pytest.mark.slow
 
 SEEDS = range(int(os.environ.get("DATAFLOW_EXAMPLES") or examples(12)))
 RAIL = ("source[0]->map[0]", "map[0]->sink[0]")
-
-
-@cache
-def any_run(seed: int, mode: str) -> DataflowRun:
-    """Simulate a random run; two of three have failures."""
-    rng = Random(seed)
-    simulation = any_simulation(rng, mode)
-    if seed % 3:
-        end = run_dataflow(simulation).log.events[-1].at
-        simulation = with_failures(rng, simulation, end)
-    return run_dataflow(simulation)
 
 
 def recorded(run: DataflowRun) -> Recording:

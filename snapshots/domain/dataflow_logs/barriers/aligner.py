@@ -12,15 +12,18 @@ from dataclasses import dataclass, replace
 from snapshots.domain.dataflow_logs.barriers import charts, signals
 from snapshots.domain.dataflow_logs.barriers.charts import Step
 from snapshots.domain.dataflow_logs.barriers.signals import (
+    MOST_NAMED,
     Outcome,
     Signal,
     all_words,
     arrived_words,
+    called_off,
+    cancelled,
+    ignored,
+    taken,
 )
 from snapshots.domain.model.listing import listed
 from snapshots.domain.model.topology import ChannelId
-
-MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +95,7 @@ def _followed(aligner: Aligner, checkpoint: int, steps: list[Step]) -> tuple[Ali
     is_over = checkpoint == aligner.latest and aligner.follows is None
     if checkpoint < aligner.latest or is_over:
         why = f"older than checkpoint {aligner.latest}" if not is_over else "over at this task"
-        steps += (
-            Step(charts.OLD, f"Checkpoint {checkpoint} is {why}."),
-            Step(charts.IGNORE, "The barrier has no effect."),
-        )
+        steps += ignored(checkpoint, why)
         return aligner, False
     newest = f"The newest so far is checkpoint {aligner.latest}."
     steps.append(Step(charts.OLD, newest if aligner.latest else "It is the first one."))
@@ -121,7 +121,7 @@ def _followed(aligner: Aligner, checkpoint: int, steps: list[Step]) -> tuple[Ali
 
 def _all_here(aligner: Aligner, signal: Signal, steps: list[Step], *, is_blocking: bool) -> Taken:
     """Take the snapshot if all barriers are here; else block the channel."""
-    channel, checkpoint = signal.channel, aligner.follows
+    channel, checkpoint = signal.channel, aligner.latest
     if len(aligner.arrived) < len(aligner.inputs):
         so_far = arrived_words(aligner.arrived, aligner.inputs)
         if not is_blocking:
@@ -136,17 +136,13 @@ def _all_here(aligner: Aligner, signal: Signal, steps: list[Step], *, is_blockin
         return replace(aligner, blocked=blocked), Outcome(tuple(steps))
     steps.append(Step(charts.ALL, all_words(aligner.inputs)))
     if checkpoint in aligner.aborted or signal.declined is not None:
-        called = "The coordinator called it off."
-        why = called if signal.declined is None else f"The task declined it ({signal.declined})."
         steps += (
-            Step(charts.OFF, why),
+            called_off(signal),
             Step(charts.GIVE_UP, f"No snapshot is taken{_opened(aligner)}."),
         )
     else:
         steps += (
-            Step(charts.OFF, "Nobody has called it off."),
-            Step(charts.FORWARD, f"Barrier {checkpoint} goes out on all outputs."),
-            Step(charts.SNAPSHOT, f"The state is that of checkpoint {checkpoint}."),
+            *taken(checkpoint),
             Step(charts.UNBLOCK, _unblocked(aligner)),
         )
     return _idle(aligner), Outcome(tuple(steps))
@@ -167,9 +163,11 @@ def _end(aligner: Aligner, signal: Signal) -> Taken:
 
 def _cancel(aligner: Aligner, signal: Signal) -> Taken:
     checkpoint = signal.checkpoint
-    entry = Step(charts.CANCEL, f"Checkpoint {checkpoint} is cancelled on {signal.channel}.")
-    if checkpoint < aligner.latest or (checkpoint == aligner.latest and aligner.follows is None):
-        return aligner, Outcome((entry._replace(why=f"{entry.why} It is over at this task."),))
+    is_last = checkpoint == aligner.latest and aligner.follows is None
+    is_over = checkpoint < aligner.latest or is_last
+    entry = cancelled(signal, is_over=is_over)
+    if is_over:
+        return aligner, Outcome((entry,))
     if aligner.follows is None:
         why = "It has not begun at this task, which will ignore its barriers and tells downstream."
     elif checkpoint == aligner.follows:

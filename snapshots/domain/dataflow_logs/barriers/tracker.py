@@ -11,15 +11,18 @@ from dataclasses import dataclass, field, replace
 from snapshots.domain.dataflow_logs.barriers import charts, signals
 from snapshots.domain.dataflow_logs.barriers.charts import MOST_PENDING, Step
 from snapshots.domain.dataflow_logs.barriers.signals import (
+    MOST_NAMED,
     Outcome,
     Signal,
     all_words,
     arrived_words,
+    called_off,
+    cancelled,
+    ignored,
+    taken,
 )
 from snapshots.domain.model.listing import listed
 from snapshots.domain.model.topology import ChannelId
-
-MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,7 @@ def _barrier(tracker: Tracker, signal: Signal) -> Taken:
     if checkpoint <= tracker.latest:
         is_last = checkpoint == tracker.latest
         why = "over at this task" if is_last else f"older than checkpoint {tracker.latest}"
-        steps += (
-            Step(charts.OLD, f"Checkpoint {checkpoint} is {why}."),
-            Step(charts.IGNORE, "The barrier has no effect."),
-        )
+        steps += ignored(checkpoint, why)
         return tracker, Outcome(tuple(steps))
     over = f"The newest that is over is checkpoint {tracker.latest}."
     steps.append(Step(charts.OLD, over if tracker.latest else "None is over so far."))
@@ -111,18 +111,12 @@ def _all_here(tracker: Tracker, signal: Signal, checkpoint: int, steps: list[Ste
         return tracker, Outcome(tuple(steps))
     steps.append(Step(charts.ALL, all_words(tracker.inputs)))
     if checkpoint in tracker.aborted or signal.declined is not None:
-        called = "The coordinator called it off."
-        why = called if signal.declined is None else f"The task declined it ({signal.declined})."
         steps += (
-            Step(charts.OFF, why),
+            called_off(signal),
             Step(charts.NOTIFY, f"The tasks behind need not wait for barrier {checkpoint}."),
         )
     else:
-        steps += (
-            Step(charts.OFF, "Nobody has called it off."),
-            Step(charts.FORWARD, f"Barrier {checkpoint} goes out on all outputs."),
-            Step(charts.SNAPSHOT, f"The state is that of checkpoint {checkpoint}."),
-        )
+        steps += taken(checkpoint)
     steps.append(_forgotten(tracker, checkpoint))
     return _over(tracker, checkpoint), Outcome(tuple(steps))
 
@@ -144,9 +138,10 @@ def _end(tracker: Tracker, signal: Signal) -> Taken:
 
 def _cancel(tracker: Tracker, signal: Signal) -> Taken:
     checkpoint = signal.checkpoint
-    entry = Step(charts.CANCEL, f"Checkpoint {checkpoint} is cancelled on {signal.channel}.")
-    if checkpoint <= tracker.latest:
-        return tracker, Outcome((entry._replace(why=f"{entry.why} It is over at this task."),))
+    is_over = checkpoint <= tracker.latest
+    entry = cancelled(signal, is_over=is_over)
+    if is_over:
+        return tracker, Outcome((entry,))
     notify = Step(charts.NOTIFY, "The cancellation goes on to all outputs.")
     forget = _forgotten(tracker, checkpoint)
     return _over(tracker, checkpoint), Outcome((entry, notify, forget))
