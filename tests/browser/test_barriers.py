@@ -9,7 +9,7 @@ from tests.browser.looks import LOOKS, looking
 from tests.stack import PICTURES
 
 DRAWN = "() => document.querySelector('.barriers-chart .figure-plot')?.data?.length > 20"
-LIT = """() => document.querySelector('.barriers-chart .figure-plot').data
+LIT = """() => (document.querySelector('.barriers-chart .figure-plot')?.data ?? [])
   .filter(({ meta, name }) => meta === 'lit' && !name.includes('→')).map(({ name }) => name)"""
 BLOCKED = ["barrier", "old", "same", "under way", "follow", "all", "block"]
 TAKEN = ["barrier", "old", "same", "all", "off", "forward", "snapshot", "unblock"]
