@@ -201,7 +201,9 @@ KEYS = {
         verdicts[].sent: at index process
     """,
     "api/recordings/<int:id>/topology": """
-        : channels processes
+        : arrangement channels processes
+        arrangement: alone bands drawn is_guessed operators places
+        arrangement.operators[]: key members name
         channels[]: fifo id source target
         processes[]: events first_at first_step id state
         processes[].state: completed offset times users
@@ -279,7 +281,9 @@ KEYS = {
         snapshots[].verdicts[]: channel message received sent sentence value verdict
         snapshots[].verdicts[].received: at index process
         snapshots[].verdicts[].sent: at index process
-        topology: channels processes
+        topology: arrangement channels processes
+        topology.arrangement: alone bands drawn is_guessed operators places
+        topology.arrangement.operators[]: key members name
         topology.channels[]: fifo id source target
         topology.processes[]: events first_at first_step id state
         topology.processes[].state: completed offset times users

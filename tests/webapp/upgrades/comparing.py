@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from snapshots.payloads.arrays import numbers_of
+
 OF_NOW = (
     "/api/account", "/api/operator", "/api/tables", "/api/notifications/kinds", "/api/uploads",
     "/api/learn", "/api/marker-rules", "/api/properties", "/api/live",
@@ -23,13 +25,22 @@ def differences(said: dict[str, Any], today: dict[str, Any]) -> Iterator[str]:
 
 
 def _different(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
-    if isinstance(old, dict) and isinstance(new, dict):
+    if _are_typed_arrays(old, new):
+        old, new = numbers_of(old).tolist(), numbers_of(new).tolist()
+        if old != new:
+            yield path, old, new
+    elif isinstance(old, dict) and isinstance(new, dict):
         for key in old.keys() - CHANGES_BY_ITSELF:
             yield from _different(old[key], new.get(key, "nothing"), f"{path}.{key}")
     elif isinstance(old, list) and isinstance(new, list):
         yield from _different_lists(old, new, path)
     elif old != new:
         yield path, old, new
+
+
+def _are_typed_arrays(*values: Any) -> bool:
+    """Return whether each is numbers as Plotly takes them, of whatever type of number."""
+    return all(isinstance(each, dict) and each.keys() >= {"dtype", "bdata"} for each in values)
 
 
 def _different_lists(old: list[Any], new: list[Any], path: str) -> Iterator[tuple[str, Any, Any]]:
