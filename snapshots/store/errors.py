@@ -46,27 +46,35 @@ class StoreDamaged(StoreError):
 
 
 class OfAnotherVersion(StoreDamaged):
-    """A recording was stored in a layout that this version of Cutline does not read.
+    """A recording was stored by a version of Cutline that stored less, or in another layout.
 
     Args:
         where: the name of the file that says so, within the recording.
-        version: the version of the layout that it has; none in the oldest.
-        read: the versions of the layout that are read.
+        difference: what is other in it, as a sentence.
     """
 
     is_explained = True  # the message names the cause
     code = "stored-by-another-version"
     title = "Stored by another version"
 
-    def __init__(self, where: str, version: object, read: tuple[int, ...]) -> None:
+    def __init__(self, where: str, difference: str) -> None:
         self.where = where
-        self.what = (
-            "This recording was stored by another version of Cutline. Its layout is "
-            f"{'older than version 2' if version is None else f'version {version}'}; "
-            f"this Cutline reads version {' and '.join(map(str, read))}."
-        )
+        self.what = f"This recording was stored by another version of Cutline. {difference}"
         self.cause = "Nothing is damaged. It must be read again from its upload."
         Exception.__init__(self, f"{self.what} {self.cause}")
+
+    @classmethod
+    def of_layout(cls, where: str, version: object, read: tuple[int, ...]) -> "OfAnotherVersion":
+        """Return the error for a layout.
+
+        Args:
+            where: the name of the file that names the layout, within the recording.
+            version: the version of the layout that it has; none in the oldest.
+            read: the versions of the layout that are read.
+        """
+        found = "older than version 2" if version is None else f"version {version}"
+        known = " and ".join(map(str, read))
+        return cls(where, f"Its layout is {found}; this Cutline reads version {known}.")
 
 
 class StoreUnreachable(Exception):

@@ -114,7 +114,7 @@ def _checked(content: dict[str, Any], fields_beside: Callable[[], Mapping[str, A
     if content["format"] != FORMAT:
         raise ValueError(f"its format is {content['format']!r}, not {FORMAT!r}")
     if content["version"] not in _READABLE:
-        raise OfAnotherVersion(MANIFEST, content["version"], _READABLE)
+        raise OfAnotherVersion.of_layout(MANIFEST, content["version"], _READABLE)
     extra = content["header_extra"]
     extent = Extent(*(int(content["extent"][key]) for key in ("from", "to", "steps")))
     return Manifest(

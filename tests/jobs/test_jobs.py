@@ -346,7 +346,7 @@ def test_a_job_that_finds_the_layout_of_another_version_calls_it_no_fault(ada, m
     restore = request_restore(ada, recording, recording.snapshots.get())
 
     def read(lease):
-        raise OfAnotherVersion("manifest.json", 1, (2, 3))
+        raise OfAnotherVersion.of_layout("manifest.json", 1, (2, 3))
 
     monkeypatch.setitem(STEPS, Job.Kind.RESTORE, read)
     running.run(restore.pk)

@@ -78,7 +78,7 @@ class StoredInventory:
         upload = self._json(UPLOAD)
         version = upload.pop("version", None) if isinstance(upload, dict) else None
         if version != VERSION:
-            raise OfAnotherVersion(f"{CONTENTS}/{UPLOAD}", version, (VERSION,))
+            raise OfAnotherVersion.of_layout(f"{CONTENTS}/{UPLOAD}", version, (VERSION,))
         return upload
 
     @cached_property
@@ -135,10 +135,9 @@ class StoredInventory:
 
     def _check(self, name: str) -> dict[str, Any]:
         if not self.has_check:
-            raise StoreDamaged(
+            raise OfAnotherVersion(
                 f"{CONTENTS}/{CHECK}",
-                "Nothing says whether everything is there.",
-                "It was written by an older release: read the upload again.",
+                "That version did not check whether everything is there that a restore reads.",
             )
         return self._json(name)
 

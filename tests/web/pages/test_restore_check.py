@@ -101,6 +101,9 @@ def test_an_upload_that_an_older_release_read_is_to_be_read_again(flink, api, cl
     (recordings.store().folder(recording.store) / "contents" / "check.json").unlink()
     answer = api.get(f"/api/recordings/{recording.pk}/contents/check")
     assert answer.status_code == 409
-    assert "read the upload again" in answer.json()["detail"]
+    problem = answer.json()
+    assert problem["title"] == "Stored by another version"
+    assert "did not check whether everything is there" in problem["detail"]
+    assert "must be read again from its upload" in problem["detail"]
     assert client.get(f"/recordings/{recording.pk}/contents/0/check").status_code == 409
     assert client.get(f"/recordings/{recording.pk}/contents").status_code == 200
