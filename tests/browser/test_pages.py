@@ -46,7 +46,7 @@ def test_the_newest_of_a_filter_and_a_sort_wins(furnished, page):
     expect(size).to_have_attribute("aria-sort", "descending")
     expect(page).to_have_url(re.compile("q=friday.*sort=-size"))
     expect(page.locator("#list tbody tr")).to_have_count(1)
-    page.route(re.compile("sort=size"), hold, times=1)
+    page.route(re.compile("sort="), hold, times=1)  # the first of the two, whichever it is
     page.get_by_label("Filter recordings").fill("")
     page.get_by_role("link", name="Size").click()
     expect(size).to_have_attribute("aria-sort", "ascending")
