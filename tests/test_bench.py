@@ -114,6 +114,7 @@ def test_a_measurement_of_spark_runs_to_its_end(spark, module, monkeypatch, caps
     assert WITH_SPARK[module] in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_measurement_of_the_store_runs_to_its_end():
     command = [sys.executable, "-m", "bench.store", "2000", "4e3"]
     answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)

@@ -31,7 +31,7 @@ from tests.spark.running.cluster import Connect, Process, Standalone
 from tests.stack import Stack
 from tests.webapp.over_http import Api
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 EVENTS = 60_000
 PHASES = ("reading", "ordering", "matching", "timing", "finishing", "judging")
@@ -200,14 +200,7 @@ def kill_driver(cluster: Cluster, job: int) -> None:
     os.kill(child, signal.SIGKILL)
 
 
-EACH_TIME = {(kill_worker, "ordering")}
-"""The strike on a standalone cluster that ``make test`` runs."""
-
-
-STRIKES = [
-    pytest.param(*case, marks=[] if case in EACH_TIME else [pytest.mark.long])
-    for case in product([kill_worker, kill_all_workers, kill_driver], PHASES)
-]
+STRIKES = list(product([kill_worker, kill_all_workers, kill_driver], PHASES))
 
 
 @pytest.mark.parametrize(("strike", "phase"), STRIKES)
@@ -215,14 +208,12 @@ def test_a_standalone_cluster_is_struck(standalone, expected, strike, phase):
     check(standalone, expected, strike, phase)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("phase", PHASES)
 @pytest.mark.parametrize("strike", [kill_worker, kill_all_workers, kill_connect, kill_driver])
 def test_a_cluster_behind_spark_connect_is_struck(connected, expected, strike, phase):
     check(connected, expected, strike, phase)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("phase", ["ordering", "judging"])
 def test_a_frozen_server_of_spark_connect_puts_the_job_back(connected, expected, phase):
     check(connected, expected, freeze_connect, phase)
@@ -242,7 +233,6 @@ def check(cluster: Cluster, expected: dict[str, object], strike: Strike, phase: 
         cluster.restart()
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("with_connect", [False, True], ids=["standalone", "connect"])
 def test_a_worker_runs_two_jobs_on_a_cluster_at_the_same_time(tmp_path, expected, with_connect):
     settings = {"WORKER_CONCURRENCY": "2", "SPARK_CORES_MAX": "1", "SPARK_DRIVER_MEMORY": "1g"}
@@ -253,7 +243,6 @@ def test_a_worker_runs_two_jobs_on_a_cluster_at_the_same_time(tmp_path, expected
         check_two_jobs(cluster.api, cluster.stack, expected)
 
 
-@pytest.mark.long
 def test_a_worker_runs_two_jobs_with_local_sparks_at_the_same_time(tmp_path, expected):
     stack = Stack(tmp_path)
     try:
