@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from snapshots.payloads.arrays import numbers_of
 
 OF_NOW = (
@@ -26,9 +28,10 @@ def differences(said: dict[str, Any], today: dict[str, Any]) -> Iterator[str]:
 
 def _different(old: Any, new: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
     if _are_typed_arrays(old, new):
-        old, new = numbers_of(old).tolist(), numbers_of(new).tolist()
-        if old != new:
-            yield path, old, new
+        yield from _different(old.get("shape"), new.get("shape"), f"{path}.shape")
+        numbers, others = numbers_of(old), numbers_of(new)
+        if not np.array_equal(numbers, others, equal_nan=True):
+            yield path, numbers.tolist(), others.tolist()
     elif isinstance(old, dict) and isinstance(new, dict):
         for key in old.keys() - CHANGES_BY_ITSELF:
             yield from _different(old[key], new.get(key, "nothing"), f"{path}.{key}")
